@@ -1,0 +1,52 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak check fix bench lock clean
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+CODE := engine adapters tools diagrams tests
+SEED ?= $(shell date +%s)
+ARGS ?=
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## run the agent on a real task: no key, no network
+	$(BIN)/turnwheel run --model demo "read engine/turnwheel/__init__.py and README.md and tell me how long they are"
+
+test: $(READY) ## the whole suite, the same every time (ARGS="-k table" narrows it)
+	$(BIN)/pytest $(ARGS)
+
+soak: $(READY) ## the property tests with many random examples (SEED=… repeats a run)
+	$(BIN)/pytest -m hypothesis --hypothesis-profile=soak --hypothesis-seed=$(SEED) $(ARGS)
+
+check: $(READY) ## format, lint and types; changes nothing
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy --strict $(CODE)
+
+fix: $(READY) ## format, and repair what can be repaired
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+bench: $(READY) ## time the machine
+	$(BIN)/python tests/bench.py $(ARGS)
+
+lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade: newest versions)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" --extra test --group dev \
+	  pyproject.toml --output-file requirements/dev.txt $(ARGS)
+
+clean: ## remove .venv and every cache
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment, made anew only when the lock or pyproject.toml changed.
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "turnwheel needs Python 3.11 or newer with its venv module, and $(PYTHON) is not that: make PYTHON=… chooses another" >&2; exit 1; }
+	@echo "making .venv from requirements/dev.txt"
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Connects the engine to the world: model providers, and the commands."""

@@ -1,0 +1,1 @@
+"""The command `turnwheel`: one module for each of its commands."""

@@ -1,0 +1,29 @@
+"""Ctrl-C: the first one ends the run as aborted, the second one ends the process."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from turnwheel.abort import AbortSignal
+
+
+@contextmanager
+def aborting_on_interrupt(abort: AbortSignal) -> Iterator[None]:
+    """Within this context an interrupt sets `abort`; one more is the end. Only the main thread can be interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def first(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        abort.abort("interrupted")
+
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,112 @@
+"""What the commands share: how lines and JSON are written, how errors are told, and what dims a text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TextIO
+
+from turnwheel.errors import ParseError
+from turnwheel.messages import Json
+from turnwheel.rules import Dialect
+from turnwheel.table import dialect
+
+OK: Final = 0
+FAILED: Final = 1
+BAD_USAGE: Final = 2
+ABORTED: Final = 130
+
+
+class CommandError(Exception):
+    """The command failed. The text says why, and what to do."""
+
+    status = FAILED
+
+
+class UsageError(CommandError):
+    """The command cannot do what was asked of it, and has not begun to."""
+
+    status = BAD_USAGE
+
+
+class AbortedError(CommandError):
+    """The command was ended before its time."""
+
+    status = ABORTED
+
+
+def named_dialect(name: str) -> Dialect:
+    """Return the dialect of that name. Raises UsageError where there is none."""
+    try:
+        return dialect(name)
+    except ValueError as error:
+        raise UsageError(f"{error}") from error
+
+
+def read_file(name: str) -> bytes:
+    """Return what is in a file. Raises ParseError, naming it, where it cannot be read."""
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ParseError(f"cannot be read: {error.strerror or error}", source=name) from error
+    except ValueError as error:
+        raise ParseError(f"is no file name: {error}", source=repr(name)) from error
+
+
+def set_up_streams() -> None:
+    """Write UTF-8 whatever the locale says; half a surrogate pair, which it lacks, as JSON's escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def write(text: str) -> None:
+    """Write to stdout, at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def json_line(value: Json) -> str:
+    """Return a value as one line of compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def complain(problem: str) -> None:
+    """Tell of an error, in one line on stderr."""
+    sys.stderr.write(f"turnwheel: {brief(problem, 2000)}\n")
+
+
+def close_quietly() -> None:
+    """Let go of a stdout that nobody reads any more, so that the interpreter does not complain about it at its end."""
+    with suppress(OSError, ValueError):
+        number = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+
+
+# --- text for people ----------------------------------------------------------------------------------------------
+
+_VISIBLE: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def harmless(text: str) -> str:
+    """Return a text with control characters spelled out: what a model or a tool says must not steer a terminal."""
+    return text.translate(_VISIBLE)
+
+
+def brief(text: str, most: int = 100) -> str:
+    """Return a text on one line, shortened to at most so many characters."""
+    line = " ".join(harmless(text[: 4 * most]).split())
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + "…"
+
+
+def dims(stream: TextIO) -> bool:
+    """Say whether escape codes may be written: to a terminal, where NO_COLOR is not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def dim(on: bool) -> str:
+    """Return the escape code that begins or ends dimmed text."""
+    return "\x1b[2m" if on else "\x1b[0m"

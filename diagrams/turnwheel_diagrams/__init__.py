@@ -1,0 +1,1 @@
+"""Draws the machine and its runs from the table."""

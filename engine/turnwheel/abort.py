@@ -1,0 +1,37 @@
+"""The abort signal: one flag that a run's listeners set and its ports look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+
+@final
+class AbortSignal:
+    """Says whether a run is to end. It is set once and stays set."""
+
+    def __init__(self) -> None:
+        self.aborted = False
+        """Whether `abort` was called."""
+        self.reason: str | None = None
+        """What the first `abort` was given."""
+        self._callbacks: list[Callable[[str | None], None]] = []
+
+    def abort(self, reason: str | None = None) -> None:
+        """Set the signal and tell all who subscribed; only the first call does anything."""
+        if self.aborted:
+            return
+        self.aborted = True
+        self.reason = reason
+        for callback in tuple(self._callbacks):
+            callback(reason)
+
+    def subscribe(self, callback: Callable[[str | None], None]) -> None:
+        """Have `callback` called with the reason: at the abort, or now if the signal is set already."""
+        if self.aborted:
+            callback(self.reason)
+        else:
+            self._callbacks.append(callback)
+
+    def __bool__(self) -> bool:
+        return self.aborted

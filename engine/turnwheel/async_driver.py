@@ -1,0 +1,298 @@
+"""The async driver: performs the effects of a machine through a host, on asyncio or trio; tools run side by side.
+
+All decisions are the machine's, as in the sync driver; this one only awaits. A host's ports may be coroutine functions
+or plain ones, so a sync host runs here as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
+from functools import partial
+from typing import Any, final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from turnwheel import outcomes as oc
+from turnwheel.abort import AbortSignal
+from turnwheel.driver import Observer, stalled
+from turnwheel.effects import AfterToolCall, CallModel, ExecuteTool
+from turnwheel.host import AsyncHost
+from turnwheel.machine import DONE, WAITING, Machine
+from turnwheel.messages import ToolResult
+from turnwheel.outcomes import Outcome
+from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned
+from turnwheel.rules import State
+from turnwheel.stream import Finished
+from turnwheel.transcript import Transcript
+
+AsyncListener = Callable[[Any], Any]
+"""Takes each event as it is emitted; what it returns is awaited if that can be. One event at a time."""
+
+
+@final
+class AsyncDriver:
+    """Runs one machine to its end on one host."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        host: AsyncHost,
+        *,
+        signal: AbortSignal | None = None,
+        on_decision: Observer | None = None,
+    ) -> None:
+        """`signal` aborts the run and is what the host's ports should look at; `on_decision` sees each fired rule."""
+        self.machine = machine
+        self.host = host
+        self.signal = signal if signal is not None else AbortSignal()
+        self.signal.subscribe(machine.abort)
+        self._on_decision = on_decision
+        self._model_call: CallModel | None = None
+        self._stream: Any = None
+        self._settled: deque[Outcome] = deque()
+        self._running = 0
+        self._wake = anyio.Event()
+        self._alone = False
+        self._pumped: anyio.Event | None = None
+        self._error: BaseException | None = None
+
+    async def run(self, listener: AsyncListener) -> Transcript:
+        """Drive the machine until it is done and return the messages that the trace has added.
+
+        Raises what a listener raised, what a port outside a tool call raised, ValueError where the context cannot be
+        gone on from, and Stalled where the host cannot answer what is awaited. Cancelling the task that runs this
+        cancels all tools that are running.
+        """
+        self._listener = listener
+        try:
+            async with anyio.create_task_group() as tools:
+                self._tools: TaskGroup = tools
+                try:
+                    await self._drive()
+                except Exception as error:
+                    # Out of the group it would come wrapped in an exception group.
+                    self._error = error
+                if self._running:
+                    tools.cancel_scope.cancel()
+        finally:
+            if self.machine.state is not State.Done:
+                self.machine.fail("cancelled")
+                self.machine.next()
+            await self._close()
+        if self._error is not None:
+            raise self._error
+        if self.machine.failure is not None:
+            raise ValueError(self.machine.failure)
+        return self.machine.new_messages
+
+    async def _drive(self) -> None:
+        while (step := self._next()) is not DONE:
+            if step is WAITING:
+                await self._wait()
+            elif type(step) in EFFECTS:
+                await self._perform(step)
+            else:
+                await self._tell(step)
+
+    def _next(self) -> Any:
+        step = self.machine.next()
+        if self._on_decision is not None:
+            for decision in self.machine.decided:
+                self._on_decision(decision)
+        return step
+
+    async def _tell(self, event: Any) -> None:
+        try:
+            said = self._listener(event)
+            if said is not None and inspect.isawaitable(said):
+                await said
+        except Exception as error:
+            self._error = error
+            self.machine.fail(error)
+
+    # --- waiting --------------------------------------------------------------------------------------------------
+
+    async def _wait(self) -> None:
+        """Let one more thing happen: a step of the answer, else a tool that came back, else what the host awaits."""
+        if self._stream is not None:
+            await self._read()
+        elif self._settled:
+            self.machine.send(self._settled.popleft())
+        elif (outcomes := self.host.wait()) is not None:
+            for outcome in outcomes:
+                self.machine.send(outcome)
+        elif self._running:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+        else:
+            raise stalled(self.machine)
+
+    async def _read(self) -> None:
+        try:
+            step = await anext(self._stream) if hasattr(self._stream, "__anext__") else next(self._stream)
+        except (StopIteration, StopAsyncIteration):
+            await self._fail(self._model_call, RuntimeError("the model's stream ended without Finished"))
+        except Exception as error:
+            await self._fail(self._model_call, error)
+        else:
+            if type(step) is Finished:
+                await self._close()
+            self.machine.send(step)
+
+    async def _close(self) -> None:
+        """Let go of the stream; whoever serves it may have a connection to close."""
+        stream, self._stream = self._stream, None
+        # What closing raises neither spoils an answer that is whole, nor hides why it was given up.
+        with anyio.CancelScope(shield=True), suppress(Exception):
+            if (aclose := getattr(stream, "aclose", None)) is not None:
+                await aclose()
+            elif (close := getattr(stream, "close", None)) is not None:
+                close()
+
+    # --- performing -----------------------------------------------------------------------------------------------
+
+    async def _perform(self, effect: Any) -> None:
+        host = self.host
+        try:
+            if (port := PORTS.get(type(effect))) is not None:
+                said: Any = getattr(host, port[0])(effect)
+                if said is not None and inspect.isawaitable(said):
+                    if type(effect) is AfterToolCall and not self.machine.alone:
+                        await self._tools.start(self._beside, effect, said, port[1])
+                        return
+                    said = await said
+                self.machine.send(port[1](effect, said, host.now()))
+            elif type(effect) is CallModel:
+                self._model_call = effect
+                stream: Any = host.call_model(effect)
+                self._stream = await stream if inspect.isawaitable(stream) else stream
+            else:
+                await self._execute(effect)
+        except Exception as error:
+            await self._fail(effect, error)
+
+    async def _fail(self, effect: Any, error: Exception) -> None:
+        """Tell the machine that a port raised; where that is no tool call's, it is also what the run raises."""
+        outcome = failed(effect, error, self.host.now())
+        if type(outcome) is oc.Failed:
+            await self._close()
+            self._error = error
+        self.machine.send(outcome)
+
+    # --- tools ----------------------------------------------------------------------------------------------------
+
+    async def _execute(self, effect: ExecuteTool) -> None:
+        """Run a tool: as a task of its own, or here, where nothing runs beside it."""
+        try:
+            said: Any = self.host.execute_tool(effect, partial(self._report, effect.id))
+        except Exception as error:
+            self._settled.append(failed(effect, error, self.host.now()))
+            return
+        if said is None:
+            return
+        if not inspect.isawaitable(said):
+            self._settled.append(returned(effect, said, self.host.now()))
+        elif not self.machine.alone:
+            await self._tools.start(self._beside, effect, said, returned)
+        else:
+            self._alone = True
+            outcome = await self._outcome(effect, said, returned)
+            self._alone = False
+            if self._pumped is not None:
+                await self._pumped.wait()
+                self._pumped = None
+            self._settled.append(outcome)
+
+    async def _beside(
+        self, effect: Any, said: Awaitable[Any], answer: Answer, *, task_status: TaskStatus[None]
+    ) -> None:
+        """Await what a port said, as a task; the driver goes on once that has come to its first suspension."""
+        started = _Once(task_status.started)
+        self._running += 1
+        try:
+            self._settled.append(await self._outcome(effect, _Watched(said, started), answer))
+        finally:
+            self._running -= 1
+            started()
+        self._wake.set()
+
+    async def _outcome(self, effect: Any, said: Awaitable[Any], answer: Answer) -> Outcome:
+        """Await what a port of a tool call said, and return the outcome."""
+        try:
+            return answer(effect, await said, self.host.now())
+        except anyio.get_cancelled_exc_class() as error:
+            if _cancelled():
+                raise
+            # A tool that lets somebody else's cancellation through has failed; the run itself goes on.
+            return failed(effect, error, self.host.now())
+        except Exception as error:
+            return failed(effect, error, self.host.now())
+
+    def _report(self, effect: int, progress: ToolResult) -> None:
+        self.machine.send(oc.Progress(effect, progress, self.host.now()))
+        if not self._alone:
+            self._wake.set()
+        elif self._pumped is None:
+            self._pumped = anyio.Event()
+            self._tools.start_soon(self._pump, self._pumped)
+
+    async def _pump(self, pumped: anyio.Event) -> None:
+        """Tell of the progress of a tool that runs alone, while the driver awaits the tool."""
+        try:
+            while self._alone and (step := self._next()) is not WAITING and step is not DONE:
+                await self._tell(step)
+        finally:
+            pumped.set()
+
+
+class _Once:
+    """A callback that is called once, however often it is told to."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def __call__(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
+
+class _Watched:
+    """An awaitable that says when it is first suspended: a tool's early words come before the next tool starts."""
+
+    def __init__(self, awaitable: Awaitable[Any], suspended: Callable[[], None]) -> None:
+        self._awaitable = awaitable
+        self._suspended = suspended
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        steps: Any = self._awaitable.__await__()
+        step: Callable[[], Any] = partial(next, steps)
+        while True:
+            try:
+                waits_for = step()
+            except StopIteration as done:
+                return done.value
+            self._suspended()
+            try:
+                sent = yield waits_for
+            except BaseException as error:
+                step = partial(steps.throw, error)
+            else:
+                step = partial(steps.send, sent) if hasattr(steps, "send") else partial(next, steps)
+
+
+def _cancelled() -> bool:
+    """Say whether the present task itself is being cancelled."""
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return True
+    return task is None or task.cancelling() > 0

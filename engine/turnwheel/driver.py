@@ -1,0 +1,171 @@
+"""The sync driver: performs the effects of a machine through a host, one step at a time, without an event loop."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, final
+
+from turnwheel import outcomes as oc
+from turnwheel.abort import AbortSignal
+from turnwheel.effects import CallModel, ExecuteTool
+from turnwheel.errors import Stalled
+from turnwheel.host import Host
+from turnwheel.machine import DONE, WAITING, Machine
+from turnwheel.messages import ToolResult
+from turnwheel.outcomes import Outcome
+from turnwheel.ports import EFFECTS, PORTS, failed, returned
+from turnwheel.rules import Decision
+from turnwheel.stream import Finished, StreamStep
+from turnwheel.transcript import Transcript
+
+Listener = Callable[[Any], object]
+"""Takes each event as it is emitted. If it raises, the run breaks off with that exception."""
+Observer = Callable[[Decision], object]
+"""Takes each decision, before the step that it led to."""
+
+
+@final
+class Driver:
+    """Runs one machine to its end on one host."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        host: Host,
+        *,
+        signal: AbortSignal | None = None,
+        on_decision: Observer | None = None,
+    ) -> None:
+        """`signal` aborts the run and is what the host's ports should look at; `on_decision` sees each fired rule."""
+        self.machine = machine
+        self.host = host
+        self.signal = signal if signal is not None else AbortSignal()
+        self.signal.subscribe(machine.abort)
+        self._on_decision = on_decision
+        self._model_call: CallModel | None = None
+        self._stream: Iterator[StreamStep] | None = None
+        self._settled: deque[Outcome] = deque()
+        self._error: BaseException | None = None
+
+    def run(self, listener: Listener) -> Transcript:
+        """Drive the machine until it is done and return the messages that the trace has added.
+
+        Raises what a listener raised, what a port outside a tool call raised, ValueError where the context cannot be
+        gone on from, and Stalled where the host cannot answer what is awaited.
+        """
+        machine, observe = self.machine, self._on_decision
+        try:
+            while True:
+                step = machine.next()
+                if observe is not None:
+                    for decision in machine.decided:
+                        observe(decision)
+                if step is WAITING:
+                    self._wait()
+                elif step is DONE:
+                    break
+                elif type(step) in EFFECTS:
+                    self._perform(step)
+                else:
+                    self._tell(listener, step)
+        except BaseException as error:
+            machine.fail(error)
+            machine.next()
+            raise
+        finally:
+            self._close()
+        if self._error is not None:
+            raise self._error
+        if machine.failure is not None:
+            raise ValueError(machine.failure)
+        return machine.new_messages
+
+    def _tell(self, listener: Listener, event: Any) -> None:
+        try:
+            listener(event)
+        except BaseException as error:
+            self._error = error
+            self.machine.fail(error)
+
+    # --- waiting --------------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Let one more thing happen: a step of the answer, else a tool that came back, else what the host awaits."""
+        if self._stream is not None:
+            self._read(self._stream)
+        elif self._settled:
+            self.machine.send(self._settled.popleft())
+        else:
+            outcomes = self.host.wait()
+            if outcomes is None:
+                raise stalled(self.machine)
+            for outcome in outcomes:
+                self.machine.send(outcome)
+
+    def _read(self, stream: Iterator[StreamStep]) -> None:
+        try:
+            step = next(stream)
+        except StopIteration:
+            self._fail(self._model_call, RuntimeError("the model's stream ended without Finished"))
+        except Exception as error:
+            self._fail(self._model_call, error)
+        else:
+            if type(step) is Finished:
+                self._close()
+            self.machine.send(step)
+
+    def _close(self) -> None:
+        """Let go of the stream; whoever serves it may have a connection to close."""
+        stream, self._stream = self._stream, None
+        if (close := getattr(stream, "close", None)) is not None:
+            # What closing raises neither spoils an answer that is whole, nor hides why it was given up.
+            with suppress(Exception):
+                close()
+
+    # --- performing -----------------------------------------------------------------------------------------------
+
+    def _perform(self, effect: Any) -> None:
+        host = self.host
+        try:
+            if (port := PORTS.get(type(effect))) is not None:
+                self.machine.send(port[1](effect, getattr(host, port[0])(effect), host.now()))
+            elif type(effect) is CallModel:
+                self._model_call = effect
+                self._stream = host.call_model(effect)
+            else:
+                self._execute(effect)
+        except Exception as error:
+            self._fail(effect, error)
+
+    def _execute(self, effect: ExecuteTool) -> None:
+        """Start a tool. One that came back at once is told of only when all calls of its round have been started."""
+
+        def report(partial: ToolResult) -> None:
+            self.machine.send(oc.Progress(effect.id, partial, self.host.now()))
+
+        outcome: Outcome
+        try:
+            result = self.host.execute_tool(effect, report)
+        except Exception as error:
+            outcome = failed(effect, error, self.host.now())
+        else:
+            if result is None:
+                return
+            outcome = returned(effect, result, self.host.now())
+        self._settled.append(outcome)
+
+    def _fail(self, effect: Any, error: Exception) -> None:
+        """Tell the machine that a port raised; where that is no tool call's, it is also what the run raises."""
+        outcome = failed(effect, error, self.host.now())
+        if type(outcome) is oc.Failed:
+            self._close()
+            self._error = error
+        self.machine.send(outcome)
+
+
+def stalled(machine: Machine) -> Stalled:
+    """Return the error that says what a machine waits for in vain."""
+    awaited = ", ".join(f"{type(effect).__name__} {effect.id}" for effect in machine.awaited)
+    return Stalled(f"the host has nothing left to wait for, but the machine awaits {awaited}")
