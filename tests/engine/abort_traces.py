@@ -158,7 +158,8 @@ def moments(calm: Sequence[Line], what: str) -> Iterator[tuple[int, Abort]]:
             yield at, Abort(on_event=len(seen))
             seen.append("event")
         elif what == "call" and what in line:
-            yield at, Abort(on_call=kind(line), nth=seen.count(kind(line)))
+            name: Any = kind(line)
+            yield at, Abort(on_call=name, nth=seen.count(kind(line)))
             seen.append(kind(line))
 
 

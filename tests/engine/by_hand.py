@@ -286,7 +286,7 @@ def walk(machine: Machine, moves: Sequence[int]) -> Iterator[tuple[Any, ...]]:
 
 def shown(step: Any) -> Any:
     """Return a step so that comparing it compares everything."""
-    return (step, step.message) if isinstance(step, MessageUpdate) else step
+    return (step, step.message) if isinstance(step, ev.MessageUpdate) else step
 
 
 def drained(machine: Machine) -> Machine:

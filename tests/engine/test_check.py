@@ -115,13 +115,11 @@ class TestOneRow:
             "the row sets pending to 3, which is none of (0, 1, 2)",
         )
 
-    @pytest.mark.xfail(reason="1 is taken for True, and True for a count of one")
     @pytest.mark.parametrize("sets", [{"chain": 1}, {"pending": True}])
     def test_a_flag_is_no_count(self, sets: dict[str, Any]) -> None:
         """A flag is True or False, and a count is a number."""
         assert blamed(row(Announcing, [], Running, sets=sets), row(Running, [], Over))[0] == "Announcing ready"
 
-    @pytest.mark.xfail(reason="`aborted` of a call is a fact that guards may read, but it has no setter")
     def test_a_fact_of_another_view(self) -> None:
         """A row of a call cannot set what belongs to the run."""
         call = DIALECTS["pi-0.85.1"]().call
@@ -133,12 +131,10 @@ class TestOneRow:
         with pytest.raises(TableError, match="Listed announce known: "):
             build("call", CallControl, CallState.Listed, CallState.Ended, wrong)
 
-    @pytest.mark.xfail(reason="a row at Over that stays there is let through")
     def test_over_has_no_row_at_all(self) -> None:
         """A batch that is over has no row, not even one that stays."""
         assert blamed(row(Announcing, [], Running), row(Running, [], Over), row(Over, [], Over))[0] == "Over ready"
 
-    @pytest.mark.xfail(reason="which effects and events a table can make is not checked")
     @pytest.mark.parametrize("change", [{"asks": Ask.execute_tool}, {"emits": (Emit.call_end,)}])
     def test_what_another_table_does(self, change: dict[str, Any]) -> None:
         """A row of the loop asks for and emits only what the loop can: else a run would break in the middle."""
@@ -147,7 +143,6 @@ class TestOneRow:
         with pytest.raises(TableError, match=name):
             build("loop", Control, State.AwaitSteering, State.Done, replaced(name, **change))
 
-    @pytest.mark.xfail(reason="rows of a quiet trigger are not looked at")
     @pytest.mark.parametrize("change", [{"sets": {"chain": True}}, {"asks": Ask.poll_steering}])
     def test_a_quiet_row_does_nothing(self, change: dict[str, Any]) -> None:
         """A delta fires nothing, so its row may neither set a fact nor ask for anything."""
@@ -200,7 +195,6 @@ class TestSeveralRows:
 
         assert blamed(never, *rest, row(Running, [], Over)) == (never.name, "the row can never hold")
 
-    @pytest.mark.xfail(reason="building does not ask for the rows that the machine counts on")
     def test_a_live_state_that_cannot_fail(self) -> None:
         """Every live state of the loop has a row for `failed`: else a listener's error ends in a TableError."""
         rules = [rule for rule in DIALECTS["pi-0.85.1"]().loop.rules if rule.name != "TurnEnd failed"]
@@ -261,7 +255,6 @@ class TestGuards:
         with pytest.raises(TableError, match="guard known reads 'known'"):
             with_row(row(Announcing, [control.known], Running))
 
-    @pytest.mark.xfail(reason="the first row of the same source and trigger is named")
     def test_the_row_with_the_guard_is_named(self) -> None:
         """The row that is named is one that the guard stands in, not merely the first of its group."""
         bad = Guard("bad", "reads nonsense", lambda c: c.nonsense)

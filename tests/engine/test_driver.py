@@ -351,7 +351,6 @@ class TestPorts:
 
         assert Ran(slow(World(CALLING, TEXT, broken=port, error=error), "c1", "c2")).error is error
 
-    @pytest.mark.xfail(reason="an exception of wait or now leaves the machine waiting")
     @pytest.mark.parametrize("port", ["wait", "now"])
     def test_of_the_clock_ends_the_machine(self, port: str) -> None:
         """Then the machine has failed, too, like after any other port."""
@@ -422,7 +421,6 @@ class TestStreams:
         assert ran.error is error
         assert (stream.closed, ran.machine.failure) == (1, "connection lost")
 
-    @pytest.mark.xfail(reason="what closing raises takes the place of why the stream was closed")
     def test_closing_fails_as_well(self) -> None:
         """Where a stream raises while it is read and again while it is closed, the first exception counts."""
         error = OSError("connection lost")

@@ -175,7 +175,6 @@ class TestRefusals:
         assert not isinstance(caught.value, UnexpectedOutcome)
         assert machine.key() == key
 
-    @pytest.mark.xfail(reason="progress for any id below the highest is taken for late progress")
     @pytest.mark.parametrize("effect", [1, 2])
     def test_progress_of_what_is_no_tool(self, effect: int) -> None:
         """Progress that names an effect which was no tool's is not late: nothing has asked for it."""
@@ -185,7 +184,6 @@ class TestRefusals:
         with pytest.raises(UnexpectedOutcome):
             hand.machine.send(Progress(effect, ToolResult()))
 
-    @pytest.mark.xfail(reason="progress of a tool that was not handed out is taken for late progress")
     def test_progress_before_it_was_handed_out(self) -> None:
         """Progress of an effect that is still to come is refused like any other outcome."""
         machine = begin()
@@ -194,7 +192,6 @@ class TestRefusals:
         with pytest.raises(UnexpectedOutcome, match="call next"):
             machine.send(Progress(1, ToolResult()))
 
-    @pytest.mark.xfail(reason="an id that is no number ends in a TypeError")
     @pytest.mark.parametrize("outcome", [Polled([]), Progress("1", ToolResult())])  # type: ignore[arg-type]
     def test_an_id_of_the_wrong_type(self, outcome: Outcome) -> None:
         """An id that is no number is refused like one that is unknown."""
@@ -331,7 +328,6 @@ class TestFailing:
 
         assert (hand.failed(effect, "down"), hand.machine.failure, hand.machine.next()) == ([], "down", DONE)
 
-    @pytest.mark.xfail(reason="an empty text is taken for none")
     def test_an_effect_that_failed_without_text(self) -> None:
         """A failure without text is not taken for a context that cannot be gone on from."""
         hand = Hand(begin())

@@ -21,12 +21,11 @@ from tests.engine.by_hand import (
     positions,
     possible,
     walk,
-    word,
 )
 from turnwheel import outcomes as oc
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import UserMessage, user
-from turnwheel.outcomes import HOOKS, NextTurn, Polled
+from turnwheel.outcomes import NextTurn, Polled
 from turnwheel.tool import Context, Tool
 from turnwheel.transcript import Transcript
 
@@ -100,7 +99,6 @@ class TestKeys:
         for _ in walk(machine, moves):
             assert hash(machine.key()) == hash(machine.copy().key())
 
-    @pytest.mark.xfail(reason="how the run was set up is not part of the key")
     @pytest.mark.parametrize(
         "other", [{"mode": "sequential"}, {"hooks": QUEUES}, {"dialect": "pi-0.80.2"}], ids=["mode", "hooks", "dialect"]
     )
@@ -108,7 +106,6 @@ class TestKeys:
         """Two runs that were set up differently do not have the same futures."""
         assert drained(begin()).key() != drained(begin(**other)).key()
 
-    @pytest.mark.xfail(reason="what a tool said of terminating is not part of the key until its call has ended")
     def test_terminate_counts_before_the_call_has_ended(self) -> None:
         """Whether a result says terminate decides the future, also while the after hook is asked."""
         hands = [self.executing(), self.executing()]
@@ -121,7 +118,6 @@ class TestKeys:
         assert hands[0].machine.control.chain != hands[1].machine.control.chain
         assert keys[0] != keys[1]
 
-    @pytest.mark.xfail(reason="1 is taken for True in what a hook said of terminating")
     def test_terminate_is_true_and_nothing_else(self) -> None:
         """Two noted answers of the after hook, one with true and one with 1, are different futures."""
         hands = [self.executing(), self.executing()]
@@ -132,7 +128,6 @@ class TestKeys:
 
         assert hands[0].machine.key() != hands[1].machine.key()
 
-    @pytest.mark.xfail(reason="what a hook said of terminating is put into the key as it is")
     def test_hashable_whatever_a_hook_says(self) -> None:
         """The key can be hashed, though the after hook put a list where a flag belongs."""
         hand = self.executing()
@@ -142,7 +137,6 @@ class TestKeys:
 
         assert hash(hand.machine.key()) is not None
 
-    @pytest.mark.xfail(reason="what a noted preparation will change is not part of the key")
     def test_a_noted_change_of_tools_counts(self) -> None:
         """A preparation that was noted, and that will replace the tools, is another future than one that will not."""
         context = Context("", Transcript(), (Tool("work", execution_mode="sequential"),))
@@ -171,24 +165,20 @@ class TestFutures:
 
     @pytest.mark.parametrize("dialect", BOTH)
     def test_equal_keys_equal_futures(self, dialect: str) -> None:
-        """Of all runs without an after hook, explored breadth first, those with equal keys go on alike."""
-        hooks = [name for name in HOOKS if name != "after_tool_call"]
+        """Of all runs that there are, explored to the last state, those with equal keys go on alike."""
+        found, wrong = explored(begin(dialect=dialect), 5000)
 
-        assert explored(begin(dialect=dialect, hooks=hooks), 2500) == []
+        assert wrong == []
+        assert 500 < found < 5000
 
-    @pytest.mark.xfail(reason="what a tool said of terminating is not part of the key until its call has ended")
-    def test_with_an_after_hook(self) -> None:
-        """The same where results wait for the after hook."""
-        assert explored(begin(hooks=["after_tool_call"]), 2500) == []
-
-    @pytest.mark.xfail(reason="which poll a noted answer belongs to is not part of the key")
-    def test_with_noted_outcomes(self) -> None:
-        """The same where an outcome was sent and not folded yet."""
-        assert explored(begin(hooks=["steering", "prepare_next_turn"]), 2500, noted=True) == []
+    @pytest.mark.parametrize("dialect", BOTH)
+    def test_with_noted_outcomes(self, dialect: str) -> None:
+        """The same where an outcome was sent and not folded yet; there is no end to these."""
+        assert explored(begin(dialect=dialect, hooks=["steering", "prepare_next_turn"]), 1500, noted=True) == (1500, [])
 
 
-def explored(start: Machine, most: int, *, noted: bool = False) -> list[str]:
-    """Return a line for each pair of machines that have the same key and do not go on alike."""
+def explored(start: Machine, most: int, *, noted: bool = False) -> tuple[int, list[str]]:
+    """Return how many keys were met, and a line for each two machines of one key that do not go on alike."""
     futures: dict[Any, dict[str, Any]] = {}
     waiting, wrong = deque([start]), list[str]()
     while waiting and len(futures) < most:
@@ -200,7 +190,7 @@ def explored(start: Machine, most: int, *, noted: bool = False) -> list[str]:
             waiting += [other for _, other in after.values()]
         elif known != told:
             wrong.append(f"{machine}: {[name for name in told if told[name] != known.get(name)]}")
-    return wrong
+    return len(futures), wrong
 
 
 def ways_on(machine: Machine, *, noted: bool) -> Iterator[tuple[str, tuple[str, Machine]]]:
@@ -223,5 +213,5 @@ def ways_on(machine: Machine, *, noted: bool) -> Iterator[tuple[str, tuple[str, 
 
 
 def name_of(step: Any) -> str:
-    """Return a step or pause in words."""
-    return repr(step) if step is WAITING or step is DONE else word(step)
+    """Return the kind of a step or pause: what an observer sees of control, without what was said."""
+    return repr(step) if step is WAITING or step is DONE else str(step.type)

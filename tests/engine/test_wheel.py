@@ -279,7 +279,6 @@ class TestCallbacks:
         with pytest.raises(TableError, match="AwaitSteering begin prompt: a condition attached to the machine refused"):
             self.start(mine).drain()
 
-    @pytest.mark.xfail(reason="the states that end a table are not marked as final for transitions")
     def test_on_final(self) -> None:
         """A callback of the machine's end is called when the run reaches Done."""
         mine, seen = own(), list[Any]()

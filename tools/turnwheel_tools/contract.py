@@ -1,9 +1,8 @@
-"""What tools and hosts agree upon: how a tool is run, what it gives back, and how it fails."""
+"""What the tools here have in common: how they notice an abort, what they give back, and how they fail."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from turnwheel.messages import Json, ToolResult
 
@@ -13,23 +12,6 @@ Aborted = Callable[[], bool]
 
 class ToolError(Exception):
     """A tool could not do what was asked. The text is for the model: what is wrong, and what to do about it."""
-
-
-class Run(Protocol):
-    """The shape of `Tool.run`."""
-
-    def __call__(
-        self,
-        arguments: dict[str, Any],
-        *,
-        call_id: str,
-        report: Callable[[ToolResult], None],
-        aborted: Aborted,
-    ) -> ToolResult:
-        """Do the work with valid `arguments`; `report` partial results on the way.
-
-        Raises to fail, ToolError where the failure is foreseen: its text becomes the result.
-        """
 
 
 def check_abort(aborted: Aborted) -> None:

@@ -14,6 +14,7 @@ from attrs import frozen
 from turnwheel.messages import ImageContent, Json, TextContent, ToolResult
 from turnwheel.tool import Tool
 from turnwheel_tools.contract import Aborted, ToolError, check_abort, text_result
+from turnwheel_tools.define import define
 from turnwheel_tools.limits import MAX_BYTES, MAX_LINES, truncate_head
 from turnwheel_tools.paths import Root
 
@@ -57,7 +58,7 @@ _BINARIES: Final[Mapping[bytes, str]] = {
 
 def read_tool(root: Path | str = ".") -> Tool:
     """Return the tool `read` for files inside of `root`, which is resolved at once."""
-    return Tool("read", _DESCRIPTION, _PARAMETERS, run=Reader(Root(root)))
+    return define("read", _DESCRIPTION, _PARAMETERS, Reader(Root(root)))
 
 
 @final
