@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check fix bench lock clean
+.PHONY: help demo test soak check fix bench pi lock clean
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -30,6 +30,12 @@ fix: $(READY) ## format, and repair what can be repaired
 
 bench: $(READY) ## time the machine
 	$(BIN)/python tests/bench.py $(ARGS)
+
+pi: ## install the real Pi that stories are held against (needs node and npm)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+	  for pi in tests/conformance/node/pi-*/; do \
+	    (cd $$pi && npm install --silent --no-audit --no-fund --ignore-scripts) || exit 1; done; \
+	else echo "skipped: make pi needs node and npm"; fi
 
 lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade: newest versions)
 	$(BIN)/pip install --quiet uv

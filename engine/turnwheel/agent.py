@@ -112,6 +112,8 @@ class Agent:
         self._follow_up = MessageQueue(follow_up_mode)
         self._listeners = Listeners()
         self._active: _ActiveRun | None = None
+        self.failure: Exception | None = None
+        """The exception that broke the last run off; what listeners hear of it is an answer with its text."""
 
     # --- running --------------------------------------------------------------------------------------------------
 
@@ -288,6 +290,7 @@ class Agent:
         active = self._active = _ActiveRun()
         state = self.state
         state.begin()
+        self.failure = None
         try:
             driver = driver_of(
                 Context(state.system_prompt, state.messages, state.tools),
@@ -298,6 +301,7 @@ class Agent:
             try:
                 await driver.run(self._tell)
             except Exception as error:
+                self.failure = error
                 await self._tell_failure(error, aborted=active.signal.aborted)
         finally:
             state.end()

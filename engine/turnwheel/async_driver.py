@@ -26,9 +26,9 @@ from turnwheel.host import AsyncHost
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
-from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned
+from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped
 from turnwheel.rules import State
-from turnwheel.stream import Finished
+from turnwheel.stream import Finished, Started
 from turnwheel.transcript import Transcript
 
 AsyncListener = Callable[[Any], Any]
@@ -54,6 +54,7 @@ class AsyncDriver:
         self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._model_call: CallModel | None = None
+        self._began: int | None = None
         self._stream: Any = None
         self._settled: deque[Outcome] = deque()
         self._running = 0
@@ -143,6 +144,8 @@ class AsyncDriver:
         else:
             if type(step) is Finished:
                 await self._close()
+            if self._began is not None and isinstance(step, Started | Finished):
+                step = stamped(step, self._began, self.host.now())
             self.machine.send(step)
 
     async def _close(self) -> None:
@@ -170,6 +173,7 @@ class AsyncDriver:
                 self.machine.send(port[1](effect, said, host.now()))
             elif type(effect) is CallModel:
                 self._model_call = effect
+                self._began = host.now()
                 stream: Any = host.call_model(effect)
                 self._stream = await stream if inspect.isawaitable(stream) else stream
             else:

@@ -15,9 +15,9 @@ from turnwheel.host import Host
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
-from turnwheel.ports import EFFECTS, PORTS, failed, returned
+from turnwheel.ports import EFFECTS, PORTS, failed, returned, stamped
 from turnwheel.rules import Decision
-from turnwheel.stream import Finished, StreamStep
+from turnwheel.stream import Finished, Started, StreamStep
 from turnwheel.transcript import Transcript
 
 Listener = Callable[[Any], object]
@@ -45,6 +45,7 @@ class Driver:
         self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._model_call: CallModel | None = None
+        self._began: int | None = None
         self._stream: Iterator[StreamStep] | None = None
         self._settled: deque[Outcome] = deque()
         self._error: BaseException | None = None
@@ -114,6 +115,8 @@ class Driver:
         else:
             if type(step) is Finished:
                 self._close()
+            if self._began is not None and isinstance(step, Started | Finished):
+                step = stamped(step, self._began, self.host.now())
             self.machine.send(step)
 
     def _close(self) -> None:
@@ -133,6 +136,7 @@ class Driver:
                 self.machine.send(port[1](effect, getattr(host, port[0])(effect), host.now()))
             elif type(effect) is CallModel:
                 self._model_call = effect
+                self._began = host.now()
                 self._stream = host.call_model(effect)
             else:
                 self._execute(effect)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
+from attrs import evolve
+
 from turnwheel import effects as fx
 from turnwheel import outcomes as oc
 from turnwheel.outcomes import Outcome
+from turnwheel.stream import Finished, Started
 
 
 def text_of(error: BaseException) -> str:
@@ -49,6 +52,14 @@ def _after(effect: Any, said: Any, now: int | None) -> Outcome:
 def returned(effect: Any, said: Any, now: int | None) -> Outcome:
     """Return what it means that a tool came back."""
     return oc.Returned(effect.id, said, now)
+
+
+def stamped(step: Started | Finished, began: int | None, now: int | None) -> Started | Finished:
+    """Return a step that carries a message with the time: when the answer began in the message, now in the step."""
+    message = step.message
+    if message.timestamp is None:
+        message = evolve(message, timestamp=began)
+    return evolve(step, message=message, at=now)
 
 
 Answer = Callable[[Any, Any, int | None], Outcome]

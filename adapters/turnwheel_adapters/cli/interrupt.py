@@ -8,19 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from turnwheel.abort import AbortSignal
+from turnwheel.agent import Agent
 
 
 @contextmanager
-def aborting_on_interrupt(abort: AbortSignal) -> Iterator[None]:
-    """Within this context an interrupt sets `abort`; one more is the end. Only the main thread can be interrupted."""
+def aborting_on_interrupt(agent: Agent) -> Iterator[None]:
+    """Within this context an interrupt aborts the run that is on; one more ends the process.
+
+    Only the main thread can be interrupted.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def first(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        abort.abort("interrupted")
+        agent.abort("interrupted")
 
     before = signal.signal(signal.SIGINT, first)
     try:

@@ -1,4 +1,4 @@
-"""What the commands share: how lines and JSON are written, how errors are told, and what dims a text."""
+"""What the commands share: how lines and JSON are written, and how errors are told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from turnwheel.errors import ParseError
 from turnwheel.messages import Json
@@ -100,13 +100,3 @@ def brief(text: str, most: int = 100) -> str:
     """Return a text on one line, shortened to at most so many characters."""
     line = " ".join(harmless(text[: 4 * most]).split())
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + "…"
-
-
-def dims(stream: TextIO) -> bool:
-    """Say whether escape codes may be written: to a terminal, where NO_COLOR is not set."""
-    return stream.isatty() and not os.environ.get("NO_COLOR")
-
-
-def dim(on: bool) -> str:
-    """Return the escape code that begins or ends dimmed text."""
-    return "\x1b[2m" if on else "\x1b[0m"

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from turnwheel import events as ev
-from turnwheel.abort import AbortSignal
-from turnwheel.driver import Driver
-from turnwheel.machine import Machine
-from turnwheel.messages import AssistantMessage, user
-from turnwheel.outcomes import Begun, RunConfig
+from turnwheel.agent import Agent
+from turnwheel.effects import FinishedTurn
+from turnwheel.messages import AssistantMessage
+from turnwheel.requests import Stream
 from turnwheel.table import DEFAULT_DIALECT
-from turnwheel.tool import Context, Tool
-from turnwheel.transcript import Transcript
+from turnwheel.tool import Tool
 from turnwheel_adapters.cli import output
 from turnwheel_adapters.cli.interrupt import aborting_on_interrupt
 from turnwheel_adapters.cli.output import AbortedError, CommandError, UsageError, named_dialect
+from turnwheel_adapters.cli.screen import screen_of_stdout
+from turnwheel_adapters.cli.steering import steering_by_lines
 from turnwheel_adapters.cli.story import Story
-from turnwheel_adapters.cli.view import HumanView
-from turnwheel_adapters.host import LocalHost, after_turns
+from turnwheel_adapters.cli.view import HumanView, said_in_brief
 from turnwheel_adapters.models import MODELS, open_model
 from turnwheel_tools.read import read_tool
 
@@ -59,74 +59,86 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Drive one trace to its end. Raises CommandError where that is no normal one."""
-    signal = AbortSignal()
-    dialect = named_dialect(arguments.dialect)
+    """Run an agent on one prompt. Raises CommandError where that does not end normally."""
     try:
-        model = open_model(arguments.model, signal)
+        stream = open_model(arguments.model)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    story = Story()
+    agent = _agent(arguments, stream, story)
+    prompt = _prompt(arguments.prompt)
+    with aborting_on_interrupt(agent):
+        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
+    _check_end(answer, agent.failure)
+
+
+def _agent(arguments: Namespace, stream: Stream, story: Story) -> Agent:
     stop = None if arguments.max_turns is None else after_turns(arguments.max_turns)
-    host = LocalHost(model, dialect, signal=signal, stop=stop)
-    begun = Begun(
-        Context(arguments.system, Transcript(), tuple(_tools(arguments.tools))),
-        (user(_prompt(arguments.prompt), timestamp=host.now()),),
-        RunConfig(arguments.model, hooks=host.hooks),
-        host.now(),
+    language = named_dialect(arguments.dialect)
+    if stop is not None and "should_stop" not in language.agent.hooks:
+        raise UsageError(f"the agent of {language.name} has no stop hook, which --max-turns is: choose a later dialect")
+    return Agent(
+        stream,
+        model=arguments.model,
+        system_prompt=arguments.system,
+        tools=_tools(arguments.tools),
+        dialect=language,
+        should_stop=stop,
+        clock=milliseconds,
+        on_decision=story.decided,
     )
-    machine = Machine(begun, dialect)
-    with aborting_on_interrupt(signal):
-        failure = _show_json(machine, host, arguments.json) if arguments.json else _show_people(machine, host)
-    _check_end(machine, signal, failure)
 
 
-def _show_json(machine: Machine, host: LocalHost, form: str) -> Exception | None:
+def _show_json(agent: Agent, prompt: str, form: str) -> AssistantMessage | None:
     # Here, so that only this form of output loads the reader and writer of JSON.
     from turnwheel.wire import event_to_json
 
     def show(event: ev.Event) -> None:
         output.write(output.json_line(event_to_json(event, partials=form == "full")))
 
-    return _drive(Driver(machine, host, signal=host.signal), show)
+    agent.subscribe(show)
+    return agent.run_sync(prompt)
 
 
-def _show_people(machine: Machine, host: LocalHost) -> Exception | None:
-    story, view = Story(), HumanView()
-
-    def show(event: ev.Event) -> None:
-        story(event)
-        view(event)
-
+def _show_people(agent: Agent, prompt: str, story: Story) -> AssistantMessage | None:
+    view = HumanView(screen_of_stdout())
+    agent.subscribe(story)
+    agent.subscribe(view)
+    if sys.stdin.isatty():
+        steering_by_lines(agent)
     try:
-        failure = _drive(Driver(machine, host, signal=host.signal, on_decision=story.decided), show)
+        answer = agent.run_sync(prompt)
     finally:
         view.close()
     view.line()
-    for line in story.lines(machine.new_messages):
+    for line in story.lines(agent.state.messages):
         view.line(line)
-    return failure
+    for message in (*agent.queued_steering, *agent.queued_follow_up):
+        view.line(f"unsent:  {said_in_brief(message)}")
+    return answer
 
 
-def _drive(driver: Driver, show: Callable[[ev.Event], None]) -> Exception | None:
-    """Drive the machine; return why the run broke off, if the world made it. What is shown is not the world."""
-    try:
-        driver.run(show)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        return error
-    return None
+def after_turns(count: int) -> Callable[[FinishedTurn], bool]:
+    """Return a stop hook that ends a run after so many turns, whatever waits."""
+
+    def stop(turn: FinishedTurn) -> bool:
+        return sum(isinstance(message, AssistantMessage) for message in turn.new_messages) >= count
+
+    return stop
 
 
-def _check_end(machine: Machine, signal: AbortSignal, failure: Exception | None) -> None:
-    last = next((m for m in reversed(machine.new_messages) if isinstance(m, AssistantMessage)), None)
-    if failure is not None:
-        reason = str(failure) or type(failure).__name__
-        raise CommandError(f"the run failed: {reason} (--debug shows where)") from failure
-    if signal.aborted or (last is not None and last.stop_reason == "aborted"):
+def milliseconds() -> int:
+    """Return the time: milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def _check_end(answer: AssistantMessage | None, failure: Exception | None) -> None:
+    if answer is None or answer.stop_reason == "aborted":
         raise AbortedError("the run was aborted")
-    if last is not None and last.stop_reason == "error":
-        reason = last.error_message or "it gave no reason"
+    reason = answer.error_message or "it gave no reason"
+    if failure is not None:
+        raise CommandError(f"the run failed: {reason} (--debug shows where)") from failure
+    if answer.stop_reason == "error":
         raise CommandError(f"the model failed: {reason} (run it again, or choose another --model)")
 
 

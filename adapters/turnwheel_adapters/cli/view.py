@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import final
 
 from turnwheel import events as ev
-from turnwheel.messages import AssistantMessage, Json, TextContent, ThinkingContent, ToolResult
+from turnwheel.messages import (
+    AssistantMessage,
+    Json,
+    Message,
+    TextContent,
+    ThinkingContent,
+    ToolResult,
+    UserMessage,
+)
 from turnwheel.stream import TextDelta, TextStart, ThinkingDelta, ThinkingStart
-from turnwheel_adapters.cli.output import brief, dim, dims, harmless, write
+from turnwheel_adapters.cli.output import brief, harmless
+from turnwheel_adapters.cli.screen import Screen
 from turnwheel_adapters.wording import count
 
 
 @final
 class HumanView:
-    """Listens to the events of a run and writes them to stdout."""
+    """Listens to the events of a run and writes them to a screen."""
 
-    def __init__(self) -> None:
-        self._dims = dims(sys.stdout)
-        self._dimmed = False
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._thinks = False
         self._line_open = False
         self._streamed = False
+        self._begun = False
         self._calls: dict[str, str] = {}
 
     def __call__(self, event: ev.Event) -> None:
         """Show one event."""
+        self._show_answer(event)
+        self._show_tool(event)
+        if isinstance(event, ev.MessageEnd) and not isinstance(event.message, AssistantMessage):
+            if self._begun and isinstance(event.message, UserMessage):
+                self.line(f"» {said_in_brief(event.message)}")
+            self._screen.wait("waiting for the model")
+
+    def _show_answer(self, event: ev.Event) -> None:
         match event:
             case ev.MessageStart(message=AssistantMessage()):
+                self._begun = True
                 self._streamed = False
             case ev.MessageUpdate(step=TextStart() | ThinkingStart() as step):
                 self._begin(thinking=isinstance(step, ThinkingStart))
@@ -36,6 +54,9 @@ class HumanView:
                 self._say(text)
             case ev.MessageEnd(message=AssistantMessage() as message):
                 self._message_ended(message)
+
+    def _show_tool(self, event: ev.Event) -> None:
+        match event:
             case ev.ToolExecutionStart():
                 self._calls[event.tool_call_id] = call = call_in_brief(event.tool_name, event.args)
                 self.line(f"→ {call}")
@@ -44,15 +65,20 @@ class HumanView:
             case ev.ToolExecutionEnd():
                 call = self._calls.pop(event.tool_call_id)
                 self.line(f"{'✗' if event.is_error else '←'} {call}: {result_in_brief(event.result)}")
+            case _:
+                return
+        if self._calls:
+            self._screen.wait(harmless(", ".join(self._calls.values())))
 
     def line(self, text: str = "") -> None:
         """Write a line of its own."""
         self.close()
-        write(f"{harmless(text)}\n")
+        self._screen.write(f"{harmless(text)}\n")
 
     def close(self) -> None:
         """End the line that is being written, if there is one."""
         self._begin(thinking=False)
+        self._screen.rest()
 
     def _message_ended(self, message: AssistantMessage) -> None:
         """Close the answer's last line; what was not streamed is shown now."""
@@ -66,18 +92,26 @@ class HumanView:
     def _begin(self, *, thinking: bool) -> None:
         """Begin a line, in thought or aloud."""
         if self._line_open:
-            write("\n")
+            self._screen.write("\n")
             self._line_open = False
-        if self._dims and thinking is not self._dimmed:
-            write(dim(thinking))
-            self._dimmed = thinking
-        elif thinking and not self._dims:
-            write("(thinking) ")
+        self._thinks = thinking
+        if thinking and not self._screen.dims:
+            self._screen.write("(thinking) ")
 
     def _say(self, text: str) -> None:
         if text:
-            write(harmless(text))
+            self._screen.write(harmless(text), dim=self._thinks)
             self._line_open = not text.endswith("\n")
+
+
+def said_in_brief(message: Message) -> str:
+    """Return what somebody said, on one line."""
+    if not isinstance(message, UserMessage):
+        return brief(message.role)
+    if isinstance(message.content, str):
+        return brief(message.content)
+    texts = [block.text if isinstance(block, TextContent) else f"({type(block).__name__})" for block in message.content]
+    return brief(" ".join(texts))
 
 
 def call_in_brief(name: str, arguments: Json) -> str:

@@ -10,8 +10,8 @@ from typing import Final, final
 from attrs import evolve
 
 from turnwheel.abort import AbortSignal
-from turnwheel.effects import CallModel
 from turnwheel.messages import AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage
+from turnwheel.requests import ModelRequest
 from turnwheel.stream import (
     Delta,
     Finished,
@@ -29,6 +29,7 @@ from turnwheel.stream import (
     ToolCallStart,
 )
 from turnwheel.tool import Context
+from turnwheel.transcript import Transcript
 from turnwheel_adapters.models.demo_rules import reply
 from turnwheel_adapters.models.demo_words import plain_text
 
@@ -39,34 +40,32 @@ _PIECE: Final = re.compile(r"\S+\s*|\s+")
 
 @final
 class DemoModel:
-    """A model port that turns a plain request into real tool calls and answers from what they gave back.
+    """A model that turns a plain request into real tool calls and answers from what they gave back.
 
-    It remembers nothing: the same context has the same answer. Between two steps it looks at the signal, and ends the
+    It remembers nothing: the same request has the same answer. Between two steps it looks at the signal, and ends the
     answer as aborted once that is set.
     """
 
-    def __init__(self, signal: AbortSignal | None = None) -> None:
-        self._signal = signal if signal is not None else AbortSignal()
-
-    def call_model(self, effect: CallModel) -> Iterator[StreamStep]:
+    def __call__(self, request: ModelRequest, signal: AbortSignal) -> Iterator[StreamStep]:
         """Yield the answer, word by word, and Finished."""
         told: list[Delta | Started] = []
-        answer = answer_to(effect.request.context)
+        answer = answer_to(request)
         for step in steps(answer):
-            if self._signal.aborted:
+            if signal.aborted:
                 break
             told.append(step)
             yield step
-        if self._signal.aborted:
+        if signal.aborted:
             answer = evolve(Partial(told).after(len(told)), stop_reason="aborted", error_message=ABORTED)
         yield Finished(answer)
 
 
-def answer_to(context: Context) -> AssistantMessage:
+def answer_to(request: ModelRequest) -> AssistantMessage:
     """Return the whole answer: what the rules say, and a plausible usage, four tokens for every three words."""
-    content = reply(context)
-    said = [context.system_prompt, *(tool.description for tool in context.tools)]
-    asked = _tokens(*said, *(plain_text(message.content) for message in context.messages))
+    messages = request.messages if isinstance(request.messages, Transcript) else Transcript(request.messages)
+    content = reply(Context(request.system_prompt, messages, request.tools))
+    said = [request.system_prompt, *(tool.description for tool in request.tools)]
+    asked = _tokens(*said, *(plain_text(message.content) for message in request.messages))
     spent = _tokens(plain_text(content))
     calls = any(isinstance(block, ToolCall) for block in content)
     return evolve(

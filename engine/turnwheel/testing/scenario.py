@@ -258,6 +258,11 @@ class Scenario:
     abort: Abort | None = None
 
 
+DEEPEST = 200
+"""So many levels of lists and objects are read. How many Python itself can read differs from version to version."""
+_TOO_DEEP = object()
+
+
 # --- reading ------------------------------------------------------------------------------------------------------
 
 
@@ -281,7 +286,7 @@ def read_scenario_text(text: str | bytes, source: str = "") -> Scenario:
 def read_json(text: str | bytes, source: str = "") -> Json:
     """Return the JSON value that `text` holds. Raises ParseError with line and column."""
     try:
-        return json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number)
     except _NoNumber as error:
         raise ParseError(f"expected JSON: {error} is no number there", source=source) from None
     except UnicodeDecodeError as error:
@@ -291,7 +296,21 @@ def read_json(text: str | bytes, source: str = "") -> Json:
             f"expected JSON: {error.msg}", path=f"line {error.lineno}, column {error.colno}", source=source
         ) from None
     except RecursionError:
-        raise ParseError("expected JSON of a sensible depth", source=source) from None
+        value = _TOO_DEEP
+    if not _is_shallow(value):
+        raise ParseError(f"expected JSON of a sensible depth, at most {DEEPEST} levels", source=source)
+    return value
+
+
+def _is_shallow(value: Json) -> bool:
+    """Say whether a value has at most DEEPEST levels of lists and objects."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        inner = [item for item in level if isinstance(item, list | dict)]
+        if not inner:
+            return value is not _TOO_DEEP
+        level = [item for part in inner for item in (part.values() if isinstance(part, dict) else part)]
+    return False
 
 
 class _NoNumber(Exception):
