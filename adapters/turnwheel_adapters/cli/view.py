@@ -30,7 +30,7 @@ class HumanView:
         self._thinks = False
         self._line_open = False
         self._streamed = False
-        self._begun = False
+        self._prompted = False
         self._calls: dict[str, str] = {}
 
     def __call__(self, event: ev.Event) -> None:
@@ -38,14 +38,14 @@ class HumanView:
         self._show_answer(event)
         self._show_tool(event)
         if isinstance(event, ev.MessageEnd) and not isinstance(event.message, AssistantMessage):
-            if self._begun and isinstance(event.message, UserMessage):
+            if self._prompted and isinstance(event.message, UserMessage):
                 self.line(f"» {said_in_brief(event.message)}")
+            self._prompted = True
             self._screen.wait("waiting for the model")
 
     def _show_answer(self, event: ev.Event) -> None:
         match event:
             case ev.MessageStart(message=AssistantMessage()):
-                self._begun = True
                 self._streamed = False
             case ev.MessageUpdate(step=TextStart() | ThinkingStart() as step):
                 self._begin(thinking=isinstance(step, ThinkingStart))
