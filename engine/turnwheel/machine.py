@@ -28,7 +28,7 @@ from turnwheel.errors import Misuse, UnexpectedOutcome
 from turnwheel.events import Event
 from turnwheel.folds import ANSWERS, CALL_NOTES, DEFAULTS, NOTES, STEPS, brief
 from turnwheel.outcomes import HOOKS, Begun, Outcome, Progress
-from turnwheel.rules import Ask, BatchState, Decision, Dialect, Rule, State, Trigger
+from turnwheel.rules import Ask, BatchState, Decision, Dialect, Rule, State, Trigger, Verdict
 from turnwheel.run import ASKS, CALL_ASKS, CALL_EMITS, EMITS, Call, Run
 from turnwheel.stream import Finished
 from turnwheel.table import DEFAULT_DIALECT, dialect
@@ -81,8 +81,6 @@ class Machine:
             raise ValueError(f"there is no hook {', '.join(sorted(unknown))}; there are {', '.join(HOOKS)}")
         self.position = 0
         """The number of steps handed out so far."""
-        self.decided: list[Decision] = []
-        """The decisions that the last call of `next` took, in order."""
         self.abort_reason: str | None = None
         """What `abort` was given the first time."""
         loaded = wheel(self.dialect)
@@ -99,6 +97,7 @@ class Machine:
         }
         self._model_call: int | None = None
         self._ids = 0
+        self._fired: list[tuple[int, Verdict, int | None]] = []
         self._executions: set[int] = set()
         self._setup = (self.dialect.name, begun.config.tool_execution, begun.config.hooks)
         self._idle = False
@@ -108,8 +107,8 @@ class Machine:
 
     def next(self) -> Event | Effect | Pause:
         """Return the next event or effect; WAITING where an outcome must be sent first; DONE at the end."""
-        if self.decided:
-            self.decided = []
+        if self._fired:
+            self._fired = []
         queue, inbox = self._queue, self._inbox
         if self._broken:
             self._break_off()
@@ -179,7 +178,7 @@ class Machine:
         def twin(call: Call | None) -> Call | None:
             return None if call is None else run.calls[call.index]
 
-        other.decided = list(self.decided)
+        other._fired = list(self._fired)
         other._executions = set(self._executions)
         other._queue = self._queue.copy()
         other._inbox = deque((twin(call), outcome, trigger) for call, outcome, trigger in self._inbox)
@@ -213,6 +212,11 @@ class Machine:
         )
 
     # --- looking at it --------------------------------------------------------------------------------------------
+
+    @property
+    def decided(self) -> list[Decision]:
+        """The decisions that the last call of `next` took, in order."""
+        return [Decision(*fired) for fired in self._fired]
 
     @property
     def state(self) -> State:
@@ -312,7 +316,7 @@ class Machine:
         """Fire a rule of the loop or of the batch, and do what it says."""
         run = self._run
         verdict = triggers[trigger].fire(run.control)
-        self.decided.append(Decision(self.position, verdict))
+        self._fired.append((self.position, verdict, None))
         rule = verdict.rule
         if rule.sets:
             for fact, value in rule.sets.items():
@@ -335,7 +339,7 @@ class Machine:
         """Fire a rule of one tool call, and do what it says."""
         run = self._run
         verdict = self._call[trigger].fire(call.control)
-        self.decided.append(Decision(self.position, verdict, call.index))
+        self._fired.append((self.position, verdict, call.index))
         rule = verdict.rule
         if rule.source is not rule.dest:
             run.count(rule.source, rule.dest)

@@ -508,7 +508,7 @@ class TestTools:
             return ToolResult.of("ok")
 
         world.tools["c1"] = keep
-        ran = Ran(world, hooks=(), listen=lambda _: [report(ToolResult.of("late")) for report in kept])
+        ran = Ran(world, hooks=(), listen=when("done c1", lambda: kept[0](ToolResult.of("late"))))
 
         assert ran.error is None
         assert "progress c1" not in ran.words[ran.words.index("done c1") :]

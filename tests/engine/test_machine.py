@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.by_hand import BOTH, QUEUES, TOOLS, Hand, asked, begin, calls, flat, results
 from turnwheel.machine import DONE, WAITING
-from turnwheel.messages import AssistantMessage, ToolResult, ToolResultMessage, user
+from turnwheel.messages import ABSENT, AssistantMessage, ToolResult, ToolResultMessage, user
 from turnwheel.outcomes import NextTurn, ResultChanges
 from turnwheel.stream import Started, TextDelta, TextEnd, TextStart
 from turnwheel.tool import Context, Tool
@@ -249,6 +249,16 @@ class TestOneCall:
         assert hand.raised("AfterToolCall c1", "hook down")[0] == "failed c1"
         assert hand.ends() == {"c1": "hook down"}
         assert hand.machine.control.chain, "an error result never says terminate"
+
+    @pytest.mark.parametrize("nothing", [None, ABSENT])
+    def test_an_after_hook_that_leaves_a_field(self, nothing: Any) -> None:
+        """A field that the after hook gives as null, or not at all, stays as the tool left it."""
+        hand = asked(*calls("c1"), hooks=["after_tool_call"])
+        hand.valid("c1")
+        hand.returned("c1", terminate=True)
+        said = hand.after("c1", ResultChanges(nothing, nothing, nothing, nothing, nothing))
+
+        assert (said[0], said[-1], hand.ends()) == ("done c1", "agent_end", {"c1": "c1"})
 
     def test_an_after_hook_that_changes(self) -> None:
         """The after hook replaces field by field; what it leaves out stays."""

@@ -18,6 +18,7 @@ from tests.engine.by_hand import (
     calls,
     drained,
     positions,
+    possible,
     word,
 )
 from turnwheel import effects as fx
@@ -217,12 +218,15 @@ class TestPauses:
         assert len(machine.new_messages) == 2
 
     def test_send_decides_nothing(self) -> None:
-        """Sending moves nothing: state, position and decisions are as before, until next() is called."""
-        machine = asked_for_model().machine
-        before = machine.state, machine.position, machine.decided
-        machine.send(answer("hi"))
+        """Sending moves nothing, whatever is sent: state, position and decisions stay until next() is called."""
+        for _, hand in positions():
+            hand.drain()
+            for outcome in possible(hand.machine).values():
+                machine = hand.machine.copy()
+                before = machine.control, machine.position, machine.decided, len(machine.new_messages)
+                machine.send(outcome)
 
-        assert (machine.state, machine.position, machine.decided) == before
+                assert (machine.control, machine.position, machine.decided, len(machine.new_messages)) == before
 
     def test_a_decision_comes_after_all_events(self) -> None:
         """Whoever aborts while an event before a decision is handed out, is heard in that decision."""
