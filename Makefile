@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-CODE := engine adapters tools diagrams tests
+CODE := engine adapters tools diagrams tests examples
 SEED ?= $(shell date +%s)
 ARGS ?=
 

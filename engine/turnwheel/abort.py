@@ -26,12 +26,20 @@ class AbortSignal:
         for callback in tuple(self._callbacks):
             callback(reason)
 
-    def subscribe(self, callback: Callable[[str | None], None]) -> None:
-        """Have `callback` called with the reason: at the abort, or now if the signal is set already."""
+    def subscribe(self, callback: Callable[[str | None], None]) -> Callable[[], None]:
+        """Have `callback` called with the reason: at the abort, or now if the signal is set already.
+
+        Returns the function that ends the subscription.
+        """
         if self.aborted:
             callback(self.reason)
-        else:
-            self._callbacks.append(callback)
+        self._callbacks.append(callback)
+
+        def unsubscribe() -> None:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+        return unsubscribe
 
     def __bool__(self) -> bool:
         return self.aborted

@@ -51,7 +51,7 @@ class AsyncDriver:
         self.machine = machine
         self.host = host
         self.signal = signal if signal is not None else AbortSignal()
-        self.signal.subscribe(machine.abort)
+        self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._model_call: CallModel | None = None
         self._began: int | None = None
@@ -85,6 +85,7 @@ class AsyncDriver:
             if self.machine.state is not State.Done:
                 self.machine.fail("cancelled")
                 self.machine.next()
+            self._release()
             await self._close()
         if self._error is not None:
             raise self._error

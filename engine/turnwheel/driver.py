@@ -42,7 +42,7 @@ class Driver:
         self.machine = machine
         self.host = host
         self.signal = signal if signal is not None else AbortSignal()
-        self.signal.subscribe(machine.abort)
+        self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._model_call: CallModel | None = None
         self._began: int | None = None
@@ -76,6 +76,7 @@ class Driver:
             machine.next()
             raise
         finally:
+            self._release()
             self._close()
         if self._error is not None:
             raise self._error

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any, final
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from turnwheel.events import Event
 
@@ -31,10 +31,8 @@ class EventStream:
     def __init__(self, run: Callable[[Emit], Awaitable[Any]], abort: Callable[[], None]) -> None:
         self._run = run
         self._abort = abort
-        self._send: MemoryObjectSendStream[Event]
-        self._receive: MemoryObjectReceiveStream[Event]
-        self._send, self._receive = anyio.create_memory_object_stream[Event](0)
-        self._state = _State(self._send)
+        self._state: _State | None = None
+        self._closed = False
 
     async def __aenter__(self) -> EventStream:
         return self
@@ -42,7 +40,7 @@ class EventStream:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and not isinstance(error, Exception):
+        if self._state is not None and error is not None and not isinstance(error, Exception):
             self._state.scope.cancel()
         await self.aclose()
 
@@ -50,46 +48,62 @@ class EventStream:
         return self
 
     async def __anext__(self) -> Event:
-        self._start()
-        try:
-            return await self._receive.receive()
-        except anyio.EndOfStream:
-            await self._state.over.wait()
-            if self._state.error is not None:
-                raise self._state.error from None
-            raise StopAsyncIteration from None
+        if self._closed:
+            raise StopAsyncIteration
+        state = self._state if self._state is not None else self._start()
+        if state.offered is None:
+            # Else the last call was cancelled before it could take what is offered.
+            state.taken.set()
+        await state.offers.wait()
+        state.offers = anyio.Event()
+        event, state.offered = state.offered, None
+        if event is not None:
+            return event
+        state.offers.set()
+        if state.error is not None:
+            raise state.error from None
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Abort the run, if it is on, and wait until it has settled."""
+        """Abort the run, if it is on, and wait until it has settled. One that has not begun never will."""
+        self._closed = True
         state = self._state
-        self._receive.close()
-        if state.started and not state.over.is_set():
+        if state is not None and not state.over.is_set():
+            state.leave()
             self._abort()
             with anyio.CancelScope(shield=state.scope.cancel_called):
                 await state.over.wait()
-        self._send.close()
 
     def __del__(self) -> None:
-        self._receive.close()
-        self._send.close()
-        if self._state.started and not self._state.over.is_set():
+        state = self._state
+        if state is not None and not state.over.is_set():
+            state.leave()
             self._abort()
 
-    def _start(self) -> None:
-        if not self._state.started:
-            self._state.started = True
-            _spawn(_Main(self._run, self._state))
+    def _start(self) -> _State:
+        state = self._state = _State()
+        _spawn(_Main(self._run, state))
+        return state
 
 
 class _State:
     """What the run's task and its iterator share; the task must not keep the iterator alive."""
 
-    def __init__(self, send: MemoryObjectSendStream[Event]) -> None:
-        self.send = send.clone()
-        self.started = False
+    def __init__(self) -> None:
+        self.offered: Event | None = None
+        self.offers = anyio.Event()
+        """Set when there is an event to take, or the run is over."""
+        self.taken = anyio.Event()
+        """Set when the consumer comes back for more: then it is done with the event before."""
+        self.left = False
         self.over = anyio.Event()
         self.scope = anyio.CancelScope()
         self.error: BaseException | None = None
+
+    def leave(self) -> None:
+        """Note that nobody looks any more; the run goes on to its end, which an abort brings near."""
+        self.left = True
+        self.taken.set()
 
 
 class _Main:
@@ -104,18 +118,23 @@ class _Main:
         try:
             with state.scope:
                 await self._run(self._emit)
-        except Exception as error:
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            # It comes out where the events are taken, which is where the run was begun.
             state.error = error
         finally:
-            state.send.close()
             state.over.set()
+            state.offers.set()
 
     async def _emit(self, event: Event) -> None:
-        try:
-            await self._state.send.send(event)
-        except anyio.BrokenResourceError:
-            # Nobody looks any more; the run goes on to its end, which the abort has brought near.
-            return
+        """Offer an event and wait until the consumer is done with it."""
+        state = self._state
+        if not state.left:
+            state.taken = anyio.Event()
+            state.offered = event
+            state.offers.set()
+            await state.taken.wait()
 
 
 _tasks: set[asyncio.Task[None]] = set()
@@ -126,7 +145,7 @@ def _spawn(main: _Main) -> None:
     """Start a task that belongs to no block."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():
-        trio.lowlevel.spawn_system_task(main)
+        trio.lowlevel.spawn_system_task(main, context=copy_context())
         return
     task = asyncio.get_running_loop().create_task(main())
     _tasks.add(task)

@@ -22,7 +22,7 @@ from turnwheel.convert import Converter, standard_roles
 from turnwheel.driver import Observer
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
 from turnwheel.host import Maybe, T
-from turnwheel.iterating import EventStream
+from turnwheel.iterating import Emit, EventStream
 from turnwheel.machine import Machine
 from turnwheel.messages import Json, Message, ToolResult
 from turnwheel.outcomes import HOOKS, BeforeResult, Begun, NextTurn, ResultChanges, RunConfig
@@ -86,9 +86,19 @@ def agent_loop_continue(context: Context, config: LoopConfig) -> EventStream:
 
 
 def _trace(context: Context, prompts: Sequence[Message] | None, config: LoopConfig) -> EventStream:
-    signal = config.signal if config.signal is not None else AbortSignal()
+    # A signal of its own, since the config's may be shared: it aborts this run, and leaving this run does not set it.
+    signal = AbortSignal()
     driver = driver_of(context, prompts, config, signal)
-    return EventStream(driver.run, signal.abort)
+
+    async def run(emit: Emit) -> None:
+        release = config.signal.subscribe(signal.abort) if config.signal is not None else None
+        try:
+            await driver.run(emit)
+        finally:
+            if release is not None:
+                release()
+
+    return EventStream(run, signal.abort)
 
 
 def driver_of(

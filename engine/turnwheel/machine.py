@@ -28,7 +28,7 @@ from turnwheel.errors import Misuse, UnexpectedOutcome
 from turnwheel.events import Event
 from turnwheel.folds import ANSWERS, CALL_NOTES, DEFAULTS, NOTES, STEPS, brief
 from turnwheel.outcomes import HOOKS, Begun, Outcome, Progress
-from turnwheel.rules import Ask, BatchState, Decision, Dialect, Rule, State, Trigger, Verdict
+from turnwheel.rules import Ask, BatchState, Decision, Dialect, State, Trigger, Verdict
 from turnwheel.run import ASKS, CALL_ASKS, CALL_EMITS, EMITS, Call, Run
 from turnwheel.stream import Finished
 from turnwheel.table import DEFAULT_DIALECT, dialect
@@ -100,7 +100,6 @@ class Machine:
         self._fired: list[tuple[int, Verdict, int | None]] = []
         self._executions: set[int] = set()
         self._setup = (self.dialect.name, begun.config.tool_execution, begun.config.hooks)
-        self._idle = False
         self._broken = False
 
     # --- the contract ---------------------------------------------------------------------------------------------
@@ -207,7 +206,7 @@ class Machine:
             tuple((effect.type, call and call.index) for effect, call in [*self._outstanding.values(), *asked]),
             tuple(step.type for step in self._queue),
             tuple((call and call.index, trigger, brief(outcome)) for call, outcome, trigger in self._inbox),
-            (self._broken, self._idle, bool(asked)),
+            (self._broken, bool(asked)),
             self._setup,
         )
 
@@ -287,7 +286,6 @@ class Machine:
     # --- folding and firing ---------------------------------------------------------------------------------------
 
     def _fold(self, call: Call | None, outcome: Any, trigger: Trigger) -> None:
-        self._idle = False
         run = self._run
         if outcome.at is not None:
             run.now = outcome.at
@@ -303,19 +301,18 @@ class Machine:
         control = self._run.control
         state = control.state
         if state is _EXECUTING_TOOLS and control.batch is not _BATCH_OVER:
-            if not self._idle:
-                rule = self._fire(self._batch, _READY)
-                self._idle = rule.dest is rule.source and not rule.emits and rule.asks is None
-            return not self._idle
+            return self._fire(self._batch, _READY)
         if state is _EXECUTING_TOOLS or state is _CHECK_STOP:
             self._fire(self._loop, _READY)
             return True
         return False
 
-    def _fire(self, triggers: Triggers, trigger: Trigger) -> Rule:
-        """Fire a rule of the loop or of the batch, and do what it says."""
+    def _fire(self, triggers: Triggers, trigger: Trigger) -> bool:
+        """Fire a rule of the loop or of the batch, and do what it says; say False where it says to wait."""
         run = self._run
         verdict = triggers[trigger].fire(run.control)
+        if verdict.waits:
+            return False
         self._fired.append((self.position, verdict, None))
         rule = verdict.rule
         if rule.sets:
@@ -325,7 +322,7 @@ class Machine:
             EMITS[emit](run, self._queue)
         asks = rule.asks
         if asks is None:
-            return rule
+            return True
         if asks in _ORDERS:
             _ORDERS[asks](self)
         elif asks in self._absent:
@@ -333,7 +330,7 @@ class Machine:
         else:
             self._ids += 1
             self._asked = (ASKS[asks](run, self._ids), None)
-        return rule
+        return True
 
     def _fire_call(self, call: Call, trigger: Trigger) -> None:
         """Fire a rule of one tool call, and do what it says."""

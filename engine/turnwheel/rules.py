@@ -161,6 +161,12 @@ class Rule:
         """The row's name, unique in its table: source, trigger and guards."""
         return " ".join([str(self.source), str(self.trigger), *map(str, self.when)])
 
+    @property
+    def waits(self) -> bool:
+        """Whether the row says that there is nothing to do now. It leaves no decision: asking twice is asking once."""
+        idle = not self.emits and not self.sets and self.asks is None
+        return idle and self.trigger is Trigger.ready and self.dest is self.source
+
     def requires(self) -> dict[str, bool]:
         """Return the guards that the row looks at, by name, with the value that each must have."""
         return {
@@ -182,6 +188,11 @@ class Verdict:
     machine: str
     rule: Rule
     guards: Mapping[str, bool]
+    waits: bool = field(init=False, repr=False)
+
+    @waits.default
+    def _waits(self) -> bool:
+        return self.rule.waits
 
 
 @final
@@ -260,7 +271,10 @@ class Switches:
         }
     )
     arguments: str = field(
-        metadata={"since": "0.84.0", "why": "the rules by which arguments are coerced, named after their first version"}
+        metadata={
+            "since": "0.84.0",
+            "why": "the rules by which arguments are coerced, named after a version of Pi that has them",
+        }
     )
 
 

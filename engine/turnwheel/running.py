@@ -32,20 +32,34 @@ def as_result(returned: Any) -> ToolResult:
             return ToolResult(tuple(returned))
         case _ if isinstance(returned, _BLOCKS):
             return ToolResult((returned,))
-    return ToolResult.of(json.dumps(returned, ensure_ascii=False, default=str))
+    try:
+        text = json.dumps(returned, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        # Keys that are no text, or a value that holds itself.
+        text = str(returned)
+    return ToolResult.of(text)
 
 
 def taken(run: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `run` takes of the keyword arguments that are `offered`: a simple tool need not name them all."""
-    names = _keywords(run)
+    try:
+        names = _keywords(run)
+    except TypeError:
+        # It has no hash to be remembered by.
+        names = _keywords.__wrapped__(run)
     return {name: value for name, value in offered.items() if names is None or name in names}
 
 
 @lru_cache(maxsize=1024)
 def _keywords(run: Callable[..., Any]) -> frozenset[str] | None:
     """Return the names of the keyword parameters of a function, or None where it takes any."""
-    parameters = inspect.signature(run).parameters.values()
+    try:
+        parameters = list(inspect.signature(run).parameters.values())
+    except ValueError:
+        return frozenset()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return frozenset(parameter.name for parameter in parameters if parameter.kind in named)
+    # The first parameter that can be given by position is for the arguments of the call.
+    first = next((parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY), None)
+    return frozenset(p.name for p in parameters if p.kind in named and p is not first)

@@ -85,7 +85,8 @@ class _FastEvent(Event):
         if verdict is None:
             raise TableError(f"no row holds in {state} on {self.name}: the facts contradict each other")
         if self.attached.yes:
-            if not self.trigger(model):
+            # A row that says to wait is looked up at every pause; nothing has happened that a callback could hear of.
+            if not verdict.waits and not self.trigger(model):
                 raise TableError("a condition attached to the machine refused the row", rule=verdict.rule.name)
         else:
             setattr(model, attribute, verdict.rule.dest)

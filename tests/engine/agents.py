@@ -43,7 +43,8 @@ def both(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY)
     del run.__dict__["__wrapped__"]
     run.__dict__["__signature__"] = takes.replace(parameters=[*takes.parameters.values(), more])
-    return pytest.mark.parametrize("backend", BACKENDS)(run)
+    marked: Callable[..., None] = pytest.mark.parametrize("backend", BACKENDS)(run)
+    return marked
 
 
 def calling(*ids: str, tool: str = "work") -> ScriptedAnswer:
@@ -108,6 +109,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 def later(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function as a coroutine function that is suspended before it does anything."""
 
+    @wraps(function)
     async def act(*args: Any, **kwargs: Any) -> Any:
         await anyio.lowlevel.checkpoint()
         return function(*args, **kwargs)

@@ -84,10 +84,10 @@ class SuspendingHost:
                 await anyio.lowlevel.checkpoint()
         await due.wait()
         self._busy -= 1
-        outcome = self._settled.pop(effect.id)
-        if isinstance(outcome, oc.Raised):
-            raise RuntimeError(outcome.error)
-        return outcome.result
+        settled = self._settled.pop(effect.id)
+        if isinstance(settled, oc.Raised):
+            raise RuntimeError(settled.error)
+        return settled.result
 
     def now(self) -> None:
         return None

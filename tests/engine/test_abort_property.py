@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -10,15 +11,21 @@ from attrs import evolve
 
 from tests.engine.abort_judge import judged
 from tests.engine.abort_traces import NEVER, NEW, OLD, Run, aborted, kind
-from turnwheel.testing.scenario import read_scenario_text
+from turnwheel.testing.scenario import Scenario, read_scenario_text
 
 CORPUS: Final = Path(__file__).parents[1] / "conformance" / "corpus"
-SCENARIOS: Final = {path.stem: read_scenario_text(path.read_bytes()) for path in sorted(CORPUS.glob("*.json"))}
+NAMES: Final = sorted(path.stem for path in CORPUS.glob("*.json"))
+
+
+@cache
+def scenario(which: str) -> Scenario:
+    """Return a scenario of the corpus."""
+    return read_scenario_text((CORPUS / f"{which}.json").read_bytes())
 
 
 def second_call_starts(name: str) -> Run:
     """Return a run that is aborted while the second of two parallel calls is announced."""
-    moments = aborted(SCENARIOS["abort-while-second-call-starts"], name, "event")
+    moments = aborted(scenario("abort-while-second-call-starts"), name, "event")
     return next(run for _, run in moments if run.at == 11)
 
 
@@ -26,26 +33,26 @@ class TestEveryMoment:
     """All scenarios, all moments."""
 
     @pytest.mark.parametrize("name", [OLD, NEW])
-    @pytest.mark.parametrize("which", SCENARIOS)
+    @pytest.mark.parametrize("which", NAMES)
     def test_at_every_event(self, which: str, name: str) -> None:
         """Aborted while any event is told, the run obeys all rules."""
-        found = [(when, judged(run)) for when, run in aborted(SCENARIOS[which], name, "event")]
+        found = [(when, judged(run)) for when, run in aborted(scenario(which), name, "event")]
 
         assert [(when, complaints) for when, complaints in found if complaints] == []
 
     @pytest.mark.parametrize("name", [OLD, NEW])
-    @pytest.mark.parametrize("which", SCENARIOS)
+    @pytest.mark.parametrize("which", NAMES)
     def test_in_every_callback(self, which: str, name: str) -> None:
         """Aborted while any callback is called, the run obeys all rules."""
-        found = [(when, judged(run)) for when, run in aborted(SCENARIOS[which], name, "call")]
+        found = [(when, judged(run)) for when, run in aborted(scenario(which), name, "call")]
 
         assert [(when, complaints) for when, complaints in found if complaints] == []
 
     @pytest.mark.parametrize("name", [OLD, NEW])
-    @pytest.mark.parametrize("which", SCENARIOS)
+    @pytest.mark.parametrize("which", NAMES)
     def test_a_model_that_does_not_listen(self, which: str, name: str) -> None:
         """Where the model goes on in spite of the abort, so does the loop, batch after batch, by the same rules."""
-        deaf = evolve(SCENARIOS[which], config=evolve(SCENARIOS[which].config, model_on_abort="ignore"))
+        deaf = evolve(scenario(which), config=evolve(scenario(which).config, model_on_abort="ignore"))
         found = [(when, judged(run)) for when, run in aborted(deaf, name, "event")]
 
         assert [(when, complaints) for when, complaints in found if complaints] == []
@@ -77,8 +84,8 @@ class TestJudge:
     def test_every_kind_of_moment_is_met(self, name: str) -> None:
         """The corpus has moments at which a call is prepared late, waits, runs, and is dropped."""
         met: set[str] = set()
-        for scenario in SCENARIOS.values():
-            for _, run in aborted(scenario, name, "event"):
+        for which in NAMES:
+            for _, run in aborted(scenario(which), name, "event"):
                 for turn in run.turns:
                     met |= {"dropped"} if len(turn.starts) < len(turn.calls) and not turn.hard_stop else set()
                     for call in turn.starts:

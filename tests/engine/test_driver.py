@@ -240,6 +240,16 @@ class TestRunning:
         assert seen[:3] == ["AwaitSteering begin prompt", "agent_start", "turn_start"]
         assert seen.index("CheckStop ready !hard_stop !calls") < seen.index("turn_end")
 
+    def test_an_observer_that_raises(self) -> None:
+        """An exception of on_decision comes out, and the machine has failed with it."""
+        error = ValueError("observer")
+        machine = Machine(Begun(prompts=()))
+        driver = Driver(machine, World(TEXT), on_decision=lambda _: raising(error)())
+
+        with pytest.raises(ValueError, match="observer"):
+            driver.run(bool)
+        assert (machine.state, machine.failure) == (State.Done, "observer")
+
     def test_no_observer(self) -> None:
         """Without on_decision a run goes the same way."""
         machine = Machine(Begun(prompts=(), config=RunConfig(hooks=frozenset())))

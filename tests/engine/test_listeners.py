@@ -81,7 +81,7 @@ class TestListeners:
         listeners.remove(A)
         listeners.add(A)
 
-        assert met + [*walk] == [A, B, A]
+        assert [*met, *walk] == [A, B, A]
 
     def test_leaving_without_having_come(self) -> None:
         """Removing one who is not there does nothing."""

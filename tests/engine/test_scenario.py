@@ -87,6 +87,20 @@ class TestShortForms:
         assert read_answers([{"text": "x"}]) == read_answers({"model": [{"text": "x"}]})
         assert read_answers([{"text": "x"}])[0].final().content == (TextContent("x"),)
 
+    @pytest.mark.parametrize(
+        ("answer", "path"),
+        [
+            ({"message": {"content": 5}}, "[0].message.content"),
+            ({"deltas": [{"type": "text_delta", "contentIndex": -1}]}, "[0].deltas[0].contentIndex"),
+        ],
+    )
+    def test_answers_alone_are_checked(self, answer: Json, path: str) -> None:
+        """What is wrong with an answer is said when the script is read, not in the middle of a run."""
+        with pytest.raises(ParseError) as caught:
+            read_answers([answer])
+
+        assert caught.value.path == path
+
 
 class TestUnknownKeys:
     """Keys that nobody knows are errors, at every depth."""
@@ -289,6 +303,11 @@ class TestText:
         """Text that is nested too deeply is no crash."""
         with pytest.raises(ParseError, match="sensible depth"):
             read_scenario_text("[" * 100_000)
+
+    def test_a_number_without_end(self) -> None:
+        """A number of thousands of digits is a ParseError like anything else that does not fit."""
+        with pytest.raises(ParseError):
+            read_scenario_text('{"model": [{"deltas": ' + "9" * 5000 + "}]}")
 
     @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
     def test_numbers_that_are_none(self, number: str) -> None:

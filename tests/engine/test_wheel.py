@@ -251,6 +251,19 @@ class TestCallbacks:
 
         assert seen == [CallState.Executing, BatchState.Over]
 
+    def test_a_pause_calls_nothing(self) -> None:
+        """Asking a machine again while it waits for a tool calls no callback: nothing has happened."""
+        mine, seen = own(), list[Any]()
+        wheel(mine).batch.after_state_change = seen.append
+        hand = self.start(mine)
+        hand.answered(*calls("c1"))
+        hand.valid("c1")
+        hand.before("c1")
+        before = len(seen)
+        hand.drain()
+
+        assert len(seen) == before
+
     def test_a_run_is_the_same_with_them(self) -> None:
         """Callbacks change no step and no decision."""
         mine = own()

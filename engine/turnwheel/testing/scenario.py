@@ -271,7 +271,7 @@ def read_scenario(data: Json, source: str = "") -> Scenario:
     try:
         scenario = cast(Scenario, read(_converter(), Scenario, data, ""))
         _check_tools(scenario)
-        _check_answers(scenario)
+        _check_answers(scenario.model, "model")
         _check_numbers(scenario)
     except ParseError as error:
         raise error.within(source) from None
@@ -286,7 +286,7 @@ def read_scenario_text(text: str | bytes, source: str = "") -> Scenario:
 def read_json(text: str | bytes, source: str = "") -> Json:
     """Return the JSON value that `text` holds. Raises ParseError with line and column."""
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text if isinstance(text, str) else text.decode(), parse_constant=_no_number)
     except _NoNumber as error:
         raise ParseError(f"expected JSON: {error} is no number there", source=source) from None
     except UnicodeDecodeError as error:
@@ -297,6 +297,9 @@ def read_json(text: str | bytes, source: str = "") -> Json:
         ) from None
     except RecursionError:
         value = _TOO_DEEP
+    except ValueError as error:
+        # Python refuses whole numbers of thousands of digits.
+        raise ParseError(f"expected JSON: {error}", source=source) from None
     if not _is_shallow(value):
         raise ParseError(f"expected JSON of a sensible depth, at most {DEEPEST} levels", source=source)
     return value
@@ -326,9 +329,11 @@ def read_answers(data: Json, source: str = "") -> list[ScriptedAnswer]:
     if isinstance(data, dict):
         return list(read_scenario(data, source).model)
     try:
-        return list(read(_converter(), Sequence[ScriptedAnswer], data, ""))
+        answers = list(read(_converter(), Sequence[ScriptedAnswer], data, ""))
+        _check_answers(answers, "")
     except ParseError as error:
         raise error.within(source) from None
+    return answers
 
 
 def _check_tools(scenario: Scenario) -> None:
@@ -348,31 +353,33 @@ def _check_tools(scenario: Scenario) -> None:
 
 
 def _check_numbers(scenario: Scenario) -> None:
-    """Check that what counts something or is a time is not below zero."""
-    numbers: dict[str, float] = {}
     for call, does in scenario.tool_results.items():
-        numbers[f"toolResults.{call}.delay"] = does.delay
+        _check_number(does.delay, f"toolResults.{call}.delay")
     edits = scenario.hooks.transform_context
     for at, edit in enumerate([edits] if isinstance(edits, Edit) else edits or ()):
         path = "hooks.transformContext" if isinstance(edits, Edit) else f"hooks.transformContext[{at}]"
         if edit is not None:
-            numbers |= {f"{path}.dropFirst": edit.drop_first or 0, f"{path}.keepLast": edit.keep_last or 0}
-    for at, answer in enumerate(scenario.model):
-        if isinstance(answer.deltas, int):
-            numbers[f"model[{at}].deltas"] = answer.deltas
-        else:
-            numbers |= {f"model[{at}].deltas[{n}].contentIndex": s.content_index for n, s in enumerate(answer.deltas)}
-    for path, number in numbers.items():
-        if number < 0:
-            raise ParseError(f"expected a number from 0 on, got {number}", path=path)
+            _check_number(edit.drop_first or 0, f"{path}.dropFirst")
+            _check_number(edit.keep_last or 0, f"{path}.keepLast")
 
 
-def _check_answers(scenario: Scenario) -> None:
-    for at, answer in enumerate(scenario.model):
+def _check_answers(answers: Sequence[ScriptedAnswer], path: str) -> None:
+    for at, answer in enumerate(answers):
         try:
             answer.final()
         except ParseError as error:
-            raise ParseError(error.problem, path=f"model[{at}].{error.path}") from None
+            raise ParseError(error.problem, path=f"{path}[{at}].{error.path}") from None
+        if isinstance(answer.deltas, int):
+            _check_number(answer.deltas, f"{path}[{at}].deltas")
+        else:
+            for n, step in enumerate(answer.deltas):
+                _check_number(step.content_index, f"{path}[{at}].deltas[{n}].contentIndex")
+
+
+def _check_number(number: float, path: str) -> None:
+    """Check that what counts something or is a time is not below zero."""
+    if number < 0:
+        raise ParseError(f"expected a number from 0 on, got {number}", path=path)
 
 
 # --- how the format is read ---------------------------------------------------------------------------------------
