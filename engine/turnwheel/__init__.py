@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from turnwheel.abort import AbortSignal
+    from turnwheel.agent import Agent
     from turnwheel.driver import Driver
     from turnwheel.errors import Misuse, ParseError, Stalled, TableError, TurnwheelError, UnexpectedOutcome
+    from turnwheel.loop import LoopConfig, agent_loop, agent_loop_continue
     from turnwheel.machine import DONE, WAITING, Machine
     from turnwheel.messages import (
         AssistantMessage,
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "abort": ("AbortSignal",),
+    "agent": ("Agent",),
     "driver": ("Driver",),
     "errors": ("Misuse", "ParseError", "Stalled", "TableError", "TurnwheelError", "UnexpectedOutcome"),
+    "loop": ("LoopConfig", "agent_loop", "agent_loop_continue"),
     "machine": ("DONE", "WAITING", "Machine"),
     "messages": (
         "AssistantMessage",
@@ -63,6 +67,7 @@ __all__ = [
     "DONE",
     "WAITING",
     "AbortSignal",
+    "Agent",
     "AssistantMessage",
     "Begun",
     "Context",
@@ -71,6 +76,7 @@ __all__ = [
     "Dialect",
     "Driver",
     "ImageContent",
+    "LoopConfig",
     "Machine",
     "Misuse",
     "ParseError",
@@ -90,6 +96,8 @@ __all__ = [
     "UnexpectedOutcome",
     "Usage",
     "UserMessage",
+    "agent_loop",
+    "agent_loop_continue",
     "dialect",
     "user",
 ]

@@ -164,7 +164,10 @@ class Agent:
         return anyio.run(partial(self.prompt, message, images=images))
 
     async def wait_for_idle(self) -> None:
-        """Wait until no run is on: a run is over when the listeners of its agent_end are done."""
+        """Wait until no run is on: a run is over when the listeners of its agent_end are done.
+
+        A listener, or the body of a loop over the events, would wait for itself: await this elsewhere.
+        """
         if self._active is not None:
             await self._active.idle.wait()
 
@@ -280,6 +283,9 @@ class Agent:
             raise Misuse("images go with a text; a message brings its own")
         if isinstance(prompt, UserMessage | AssistantMessage | ToolResultMessage | CustomMessage):
             return (prompt,)
+        for message in prompt:
+            if not isinstance(message, Message):
+                raise Misuse(f"expected a text or messages, got {message!r} among them")
         return tuple(prompt)
 
     def _now(self) -> int | None:

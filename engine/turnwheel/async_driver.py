@@ -26,13 +26,17 @@ from turnwheel.host import AsyncHost
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
-from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped
+from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped, text_of
 from turnwheel.rules import State
 from turnwheel.stream import Finished, Started
 from turnwheel.transcript import Transcript
 
 AsyncListener = Callable[[Any], Any]
 """Takes each event as it is emitted; what it returns is awaited if that can be. One event at a time."""
+
+
+CLOSING_SECONDS = 1.0
+"""So long a stream may take to close; then the run goes on without it."""
 
 
 @final
@@ -59,7 +63,7 @@ class AsyncDriver:
         self._settled: deque[Outcome] = deque()
         self._running = 0
         self._wake = anyio.Event()
-        self._alone = False
+        self._lone: anyio.CancelScope | None = None
         self._pumped: anyio.Event | None = None
         self._error: BaseException | None = None
 
@@ -76,14 +80,16 @@ class AsyncDriver:
                 self._tools: TaskGroup = tools
                 try:
                     await self._drive()
-                except Exception as error:
+                except anyio.get_cancelled_exc_class():
+                    raise
+                except BaseException as error:
                     # Out of the group it would come wrapped in an exception group.
                     self._error = error
                 if self._running:
                     tools.cancel_scope.cancel()
         finally:
             if self.machine.state is not State.Done:
-                self.machine.fail("cancelled")
+                self.machine.fail(self._error if self._error is not None else "cancelled")
                 self.machine.next()
             self._release()
             await self._close()
@@ -114,9 +120,18 @@ class AsyncDriver:
             said = self._listener(event)
             if said is not None and inspect.isawaitable(said):
                 await said
-        except Exception as error:
-            self._error = error
-            self.machine.fail(error)
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            self._break_off(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Let the run end with this error, whatever is running."""
+        self._error = error
+        self.machine.fail(error)
+        self._wake.set()
+        if self._lone is not None:
+            self._lone.cancel()
 
     # --- waiting --------------------------------------------------------------------------------------------------
 
@@ -137,7 +152,8 @@ class AsyncDriver:
 
     async def _read(self) -> None:
         try:
-            step = await anext(self._stream) if hasattr(self._stream, "__anext__") else next(self._stream)
+            asynchronous = hasattr(self._stream, "__anext__")
+            step = await _uncancelled(anext(self._stream)) if asynchronous else next(self._stream)
         except (StopIteration, StopAsyncIteration):
             await self._fail(self._model_call, RuntimeError("the model's stream ended without Finished"))
         except Exception as error:
@@ -153,7 +169,7 @@ class AsyncDriver:
         """Let go of the stream; whoever serves it may have a connection to close."""
         stream, self._stream = self._stream, None
         # What closing raises neither spoils an answer that is whole, nor hides why it was given up.
-        with anyio.CancelScope(shield=True), suppress(Exception):
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True), suppress(Exception):
             if (aclose := getattr(stream, "aclose", None)) is not None:
                 await aclose()
             elif (close := getattr(stream, "close", None)) is not None:
@@ -170,13 +186,13 @@ class AsyncDriver:
                     if type(effect) is AfterToolCall and not self.machine.alone:
                         await self._tools.start(self._beside, effect, said, port[1])
                         return
-                    said = await said
+                    said = await _uncancelled(said)
                 self.machine.send(port[1](effect, said, host.now()))
             elif type(effect) is CallModel:
                 self._model_call = effect
                 self._began = host.now()
                 stream: Any = host.call_model(effect)
-                self._stream = await stream if inspect.isawaitable(stream) else stream
+                self._stream = await _uncancelled(stream) if inspect.isawaitable(stream) else stream
             else:
                 await self._execute(effect)
         except Exception as error:
@@ -206,13 +222,17 @@ class AsyncDriver:
         elif not self.machine.alone:
             await self._tools.start(self._beside, effect, said, returned)
         else:
-            self._alone = True
-            outcome = await self._outcome(effect, said, returned)
-            self._alone = False
-            if self._pumped is not None:
-                await self._pumped.wait()
-                self._pumped = None
-            self._settled.append(outcome)
+            await self._execute_alone(effect, said)
+
+    async def _execute_alone(self, effect: ExecuteTool, said: Awaitable[Any]) -> None:
+        """Await a tool that nothing runs beside; only if it reports progress is another task needed to tell of it."""
+        try:
+            with anyio.CancelScope() as self._lone:
+                self._settled.append(await self._outcome(effect, said, returned))
+        finally:
+            self._lone = None
+        if (pumped := self._pumped) is not None:
+            await pumped.wait()
 
     async def _beside(
         self, effect: Any, said: Awaitable[Any], answer: Answer, *, task_status: TaskStatus[None]
@@ -222,6 +242,10 @@ class AsyncDriver:
         self._running += 1
         try:
             self._settled.append(await self._outcome(effect, _Watched(said, started), answer))
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            self._break_off(error)
         finally:
             self._running -= 1
             started()
@@ -230,18 +254,13 @@ class AsyncDriver:
     async def _outcome(self, effect: Any, said: Awaitable[Any], answer: Answer) -> Outcome:
         """Await what a port of a tool call said, and return the outcome."""
         try:
-            return answer(effect, await said, self.host.now())
-        except anyio.get_cancelled_exc_class() as error:
-            if _cancelled():
-                raise
-            # A tool that lets somebody else's cancellation through has failed; the run itself goes on.
-            return failed(effect, error, self.host.now())
+            return answer(effect, await _uncancelled(said), self.host.now())
         except Exception as error:
             return failed(effect, error, self.host.now())
 
     def _report(self, effect: int, progress: ToolResult) -> None:
         self.machine.send(oc.Progress(effect, progress, self.host.now()))
-        if not self._alone:
+        if self._lone is None:
             self._wake.set()
         elif self._pumped is None:
             self._pumped = anyio.Event()
@@ -250,9 +269,14 @@ class AsyncDriver:
     async def _pump(self, pumped: anyio.Event) -> None:
         """Tell of the progress of a tool that runs alone, while the driver awaits the tool."""
         try:
-            while self._alone and (step := self._next()) is not WAITING and step is not DONE:
+            while self._lone is not None and (step := self._next()) is not WAITING and step is not DONE:
                 await self._tell(step)
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:
+            self._break_off(error)
         finally:
+            self._pumped = None
             pumped.set()
 
 
@@ -290,6 +314,20 @@ class _Watched:
                 step = partial(steps.throw, error)
             else:
                 step = partial(steps.send, sent) if hasattr(steps, "send") else partial(next, steps)
+
+
+class PortCancelledError(Exception):
+    """A port let somebody else's cancellation through: that is its failure, and the run itself goes on."""
+
+
+async def _uncancelled(said: Awaitable[Any]) -> Any:
+    """Await what a port said. Raises PortCancelledError where it was cancelled and the run was not."""
+    try:
+        return await said
+    except anyio.get_cancelled_exc_class() as error:
+        if _cancelled():
+            raise
+        raise PortCancelledError(text_of(error)) from error
 
 
 def _cancelled() -> bool:

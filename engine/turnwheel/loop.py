@@ -151,9 +151,9 @@ class LoopHost:
         config, asked = self._config, effect.request
         messages: Any = asked.context.messages
         if config.transform_context is not None:
-            messages = await _asked(config.transform_context, messages)
+            messages = _sequence(await _asked(config.transform_context, messages))
         if config.convert_to_llm is not None:
-            messages = await _asked(config.convert_to_llm, messages)
+            messages = _sequence(await _asked(config.convert_to_llm, messages))
         else:
             messages = self._convert(messages if isinstance(messages, Transcript) else Transcript(messages))
         request = ModelRequest(
@@ -180,15 +180,20 @@ class LoopHost:
         """
         run = effect.tool.run
 
-        def report_result(partial_result: Any) -> None:
-            report(as_result(partial_result))
+        def report_result(progress: Any) -> None:
+            try:
+                anyio.get_current_task()
+            except RuntimeError:
+                # Not in the event loop, so in the tool's worker thread.
+                anyio.from_thread.run_sync(report, as_result(progress))
+            else:
+                report(as_result(progress))
 
         if run is None:
             raise LookupError(f"The tool {effect.tool.name} is only described here, there is nothing to run.")
         offered = {"call_id": effect.call.id, "report": report_result, "aborted": lambda: self._signal.aborted}
         if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__):
             return as_result(await run(effect.arguments, **taken(run, offered)))
-        offered["report"] = lambda progress: anyio.from_thread.run_sync(report_result, progress)
         work = partial(run, effect.arguments, **taken(run, offered))
         returned = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         return as_result(await returned if inspect.isawaitable(returned) else returned)
@@ -199,6 +204,11 @@ class LoopHost:
 
     def wait(self) -> None:
         """Wait for nothing: all tools are awaited."""
+
+
+def _sequence(messages: Iterable[Message] | None) -> Sequence[Message]:
+    """Return messages that can be walked through more than once."""
+    return messages if isinstance(messages, Sequence) else tuple(messages or ())
 
 
 async def _asked(callback: Callable[..., Maybe[T]] | None, *given: Any) -> T | None:

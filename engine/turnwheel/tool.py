@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, final
 from attrs import field
 
 from turnwheel.messages import Extra, Json, ToolResult
-from turnwheel.transcript import Transcript
+from turnwheel.transcript import Transcript, transcript
 from turnwheel.values import value
 
 ExecutionMode = Literal["sequential", "parallel"]
@@ -65,7 +65,7 @@ class Context:
     """What a model call starts from; `messages` is a snapshot, `tools` are looked up by name and the first one wins."""
 
     system_prompt: str = ""
-    messages: Transcript = field(factory=Transcript)
+    messages: Transcript = field(factory=Transcript, converter=transcript)
     tools: Sequence[Tool] = ()
 
     def tool(self, name: str) -> Tool | None:

@@ -69,3 +69,8 @@ class Transcript(Sequence[Message]):
     def __repr__(self) -> str:
         roles = ", ".join(message.role for message in self[-3:])
         return f"<Transcript of {self._length}: {'…, ' if self._length > 3 else ''}{roles}>"
+
+
+def transcript(messages: Iterable[Message]) -> Transcript:
+    """Return messages as a transcript; one that is a transcript already stays itself."""
+    return messages if isinstance(messages, Transcript) else Transcript(messages)
