@@ -31,9 +31,9 @@ fix: $(READY) ## format, and repair what can be repaired
 bench: $(READY) ## time the machine
 	$(BIN)/python tests/bench.py $(ARGS)
 
-pi: ## install the real Pi that stories are held against (needs node and npm)
+pi: ## install the real Pi that stories are held against, and pyright (needs node and npm)
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
-	  for pi in tests/conformance/node/pi-*/; do \
+	  for pi in tests/conformance/node/pi-*/ tests/typing/; do \
 	    (cd $$pi && npm install --silent --no-audit --no-fund --ignore-scripts) || exit 1; done; \
 	else echo "skipped: make pi needs node and npm"; fi
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from functools import partial
 from typing import Any, cast, final
 
 import anyio
@@ -194,8 +193,12 @@ class LoopHost:
         offered = {"call_id": effect.call.id, "report": report_result, "aborted": lambda: self._signal.aborted}
         if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__):
             return as_result(await run(effect.arguments, **taken(run, offered)))
-        work = partial(run, effect.arguments, **taken(run, offered))
-        returned = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+        def work() -> tuple[Any]:
+            # In a box, since trio takes a coroutine that comes out of a thread for a mistake.
+            return (run(effect.arguments, **taken(run, offered)),)
+
+        (returned,) = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         return as_result(await returned if inspect.isawaitable(returned) else returned)
 
     def now(self) -> int | None:
