@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -86,6 +87,14 @@ def printed_by(command: str) -> str:
         check=False,
     )
     return ended.stdout.decode()
+
+
+def in_any_order(printed: str) -> str:
+    """Return what was printed with the ends of tools that ran side by side sorted: either may come first."""
+    lines: list[str] = []
+    for ended, together in groupby(printed.splitlines(), key=lambda line: line.startswith(("← ", "✗ "))):
+        lines += sorted(together) if ended else together
+    return "\n".join(lines)
 
 
 def renewed(page: str) -> str:
