@@ -93,7 +93,7 @@ def in_any_order(printed: str) -> str:
     """Return what was printed with the ends of tools that ran side by side sorted: either may come first."""
     lines: list[str] = []
     for ended, together in groupby(printed.splitlines(), key=lambda line: line.startswith(("← ", "✗ "))):
-        lines += sorted(together) if ended else together
+        lines += sorted(together, key=lambda line: line if ended else "")
     return "\n".join(lines)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, final
 
+from attrs import evolve
+
 from turnwheel import effects as fx
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
@@ -300,7 +302,8 @@ def _edited(messages: Messages, old: Sequence[Message]) -> Iterable[Message]:
 
 def _custom_as_user(messages: Iterable[Message]) -> list[Message]:
     return [
-        message if isinstance(message, _STANDARD) else UserMessage(message.content, extra=message.extra)
+        # Its content may be anything, so it is only called a user's.
+        message if isinstance(message, _STANDARD) else evolve(message, role="user")
         for message in messages
     ]
 

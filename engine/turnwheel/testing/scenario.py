@@ -6,6 +6,7 @@ The format is Pi's conformance format; see docs of `turnwheel conform`. Unknown 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
@@ -260,6 +261,8 @@ class Scenario:
 
 DEEPEST = 200
 """So many levels of lists and objects are read. How many Python itself can read differs from version to version."""
+MOST_DELTAS = 100_000
+"""In so many pieces a block can be cut."""
 _TOO_DEEP = object()
 
 
@@ -353,8 +356,13 @@ def _check_tools(scenario: Scenario) -> None:
 
 
 def _check_numbers(scenario: Scenario) -> None:
+    if (abort := scenario.abort) is not None:
+        _check_number(abort.nth, "abort.nth")
+        _check_number(abort.at_tick or 0, "abort.atTick")
     for call, does in scenario.tool_results.items():
         _check_number(does.delay, f"toolResults.{call}.delay")
+        for at, update in enumerate(does.updates):
+            _check_number(max(update.at, 0), f"toolResults.{call}.updates[{at}].at")
     edits = scenario.hooks.transform_context
     for at, edit in enumerate([edits] if isinstance(edits, Edit) else edits or ()):
         path = "hooks.transformContext" if isinstance(edits, Edit) else f"hooks.transformContext[{at}]"
@@ -370,16 +378,17 @@ def _check_answers(answers: Sequence[ScriptedAnswer], path: str) -> None:
         except ParseError as error:
             raise ParseError(error.problem, path=f"{path}[{at}].{error.path}") from None
         if isinstance(answer.deltas, int):
-            _check_number(answer.deltas, f"{path}[{at}].deltas")
+            _check_number(answer.deltas, f"{path}[{at}].deltas", most=MOST_DELTAS)
         else:
             for n, step in enumerate(answer.deltas):
                 _check_number(step.content_index, f"{path}[{at}].deltas[{n}].contentIndex")
 
 
-def _check_number(number: float, path: str) -> None:
-    """Check that what counts something or is a time is not below zero."""
-    if number < 0:
-        raise ParseError(f"expected a number from 0 on, got {number}", path=path)
+def _check_number(number: float, path: str, *, most: float = math.inf) -> None:
+    """Check that what counts something or is a time is not below zero, nor above what can be played."""
+    if not 0 <= number <= most or math.isinf(number):
+        wanted = "a number from 0 on" if math.isinf(most) else f"a number from 0 to {most}"
+        raise ParseError(f"expected {wanted}, got {number}", path=path)
 
 
 # --- how the format is read ---------------------------------------------------------------------------------------
