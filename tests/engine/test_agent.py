@@ -17,6 +17,8 @@ from turnwheel.errors import Misuse
 from turnwheel.events import AgentEnd, Event
 from turnwheel.messages import CustomMessage, ImageContent, Message, TextContent, user
 from turnwheel.outcomes import BeforeResult, NextTurn, ResultChanges
+from turnwheel.tool import Context
+from turnwheel.transcript import Transcript
 
 PICTURE = ImageContent("aGk=", "image/png")
 
@@ -167,6 +169,36 @@ class TestContinue:
 
         assert said == ["go", "s1", "s2", "f"]
 
+    @both
+    async def test_from_a_result(self) -> None:
+        """A tool's result is something to go on from."""
+        agent = agent_of(["a"], "hi", should_stop=lambda turn: turn.message.stop_reason == "toolUse")
+        await agent.prompt("go")
+
+        assert roles(agent.state.messages)[-1] == "toolResult"
+        assert text_of(await agent.continue_()) == "hi"
+
+    @both
+    async def test_from_an_answer_with_a_follow_up(self) -> None:
+        """Where nobody steers, a follow-up that is queued becomes the prompt, and leaves the queue."""
+        agent = agent_of("hi", "more")
+        await agent.prompt("go")
+        agent.follow_up("f")
+
+        assert text_of(await agent.continue_()) == "more"
+        assert not agent.has_queued()
+
+    @both
+    async def test_steering_as_a_prompt_skips_one_poll(self) -> None:
+        """Two steering messages from an answer go in a turn each, with an answer between them."""
+        agent = agent_of("hi", "one", "two")
+        await agent.prompt("go")
+        agent.steer("s1")
+        agent.steer("s2")
+        await agent.continue_()
+
+        assert roles(agent.state.messages)[2:] == ["user", "assistant", "user", "assistant"]
+
 
 class TestQueues:
     """Steering and follow-up."""
@@ -267,6 +299,39 @@ class TestHooks:
         with pytest.raises(ValueError, match=r"there is no dialect 'pi-9'; there are pi-0\.80\.2"):
             agent_of("hi", dialect="pi-9")
 
+    @both
+    async def test_the_way_to_the_model_may_wait(self) -> None:
+        """Transformation, conversion and key may come from coroutine functions."""
+        model = Model("hi")
+        agent = Agent(
+            model,
+            transform_context=later(lambda messages: messages[-1:]),
+            convert_to_llm=later(lambda messages: iter([*messages, user("converted")])),
+            get_api_key=later(lambda name: f"key of {name}"),
+        )
+        await agent.prompt([user("one"), user("two")])
+
+        assert [text_of(message) for message in model.requests[0].messages] == ["two", "converted"]
+        assert model.requests[0].api_key == "key of m0"
+
+    @both
+    async def test_changes_hold_for_one_run(self) -> None:
+        """Context and thinking level change for the turns to come, and the next run has the agent's own again."""
+        model = Model(["a"], "hi", "again")
+        changes = [NextTurn(context=Context("other", Transcript([user("short")])), thinking_level="high")]
+        agent = Agent(
+            model,
+            system_prompt="own",
+            tools=[work(lambda arguments: "ok")],
+            prepare_next_turn=later(lambda turn: changes.pop() if changes else None),
+        )
+        await agent.prompt("go")
+        await agent.prompt("go on")
+        seen = [(r.system_prompt, r.thinking_level, len(r.tools)) for r in model.requests]
+
+        assert seen == [("own", "off", 1), ("other", "high", 0), ("own", "off", 1)]
+        assert [text_of(message) for message in model.requests[1].messages] == ["short"]
+
 
 class TestFailing:
     """What goes wrong outside the model call."""
@@ -299,6 +364,55 @@ class TestFailing:
         agent.run_sync("again")
 
         assert (first, agent.failure) == (error, None)
+
+
+class TestEnding:
+    """Aborting a run, and waiting for its end."""
+
+    @both
+    async def test_abort_while_a_tool_runs(self) -> None:
+        """An abort sets the signal of the run that is on; the tool looks at it, and no signal is left afterwards."""
+        looked: list[bool] = []
+
+        async def look(arguments: Any, *, aborted: Any) -> str:
+            agent.abort("enough")
+            looked.append(aborted())
+            return "stopped"
+
+        agent = agent_of(["a"], "never", run=look)
+        answer = await agent.prompt("go")
+
+        assert (looked, agent.signal, agent.failure) == ([True], None, None)
+        assert answer is not None
+        assert answer.stop_reason == "aborted"
+
+    def test_abort_of_nothing(self) -> None:
+        """An abort between two runs does nothing to the next one."""
+        agent = agent_of("hi")
+        agent.abort()
+
+        assert text_of(agent.run_sync("go")) == "hi"
+
+    @both
+    async def test_waiting_for_a_run(self) -> None:
+        """Who waits for idleness goes on after the listeners of agent_end; with no run on, at once."""
+        agent = agent_of("hi")
+        order: list[str] = []
+
+        async def slow(event: Event) -> None:
+            if isinstance(event, AgentEnd):
+                await anyio.sleep(0.005)
+                order.append("listener")
+
+        agent.subscribe(slow)
+        await agent.wait_for_idle()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(agent.prompt, "go")
+            await anyio.wait_all_tasks_blocked()
+            await agent.wait_for_idle()
+            order.append("idle")
+
+        assert order == ["listener", "idle"]
 
 
 class TestState:
