@@ -143,10 +143,12 @@ _tasks: set[asyncio.Task[None]] = set()
 
 def _spawn(main: _Main) -> None:
     """Start a task that belongs to no block."""
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_run():
-        trio.lowlevel.spawn_system_task(main, context=copy_context())
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        # The other back end of anyio. It is loaded, since it runs; whoever does not use it need not have it.
+        sys.modules["trio"].lowlevel.spawn_system_task(main, context=copy_context())
         return
-    task = asyncio.get_running_loop().create_task(main())
+    task = loop.create_task(main())
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
