@@ -148,9 +148,12 @@ class TestCrowd:
         before = self.kept()
         for seed in (10, 11, 12):
             anyio.run(Crowd(seed).run, backend=backend)
-        after = self.kept()
+        # Worker threads end soon after their loop, and hold what they did last until then.
+        deadline = time.monotonic() + 5
+        while (after := self.kept())[:2] > before[:2] and time.monotonic() < deadline:
+            time.sleep(0.01)
 
-        assert after[:2] == before[:2]
+        assert all(kept <= was for kept, was in zip(after[:2], before[:2], strict=True))
         assert after[2] < before[2] + 2000
 
     @staticmethod
