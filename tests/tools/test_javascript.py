@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwheel_tools.javascript import finite_number, json_text, number_text, whole
+from turnwheel_tools.javascript import finite_number, is_blank, json_line, json_text, number_text, whole
 
 
 class TestFiniteNumber:
@@ -51,6 +51,13 @@ class TestNumberText:
         assert number_text(number) == text
 
 
+class TestIsBlank:
+    @pytest.mark.parametrize(("text", "blank"), [("", True), (" \ufeff\u2028", True), ("\x1c", False), (" x", False)])
+    def test_is_what_javascript_trims(self, text: str, blank: bool) -> None:
+        """The byte order mark is white space, the separators of ASCII are not."""
+        assert is_blank(text) is blank
+
+
 class TestWhole:
     @pytest.mark.parametrize(
         ("number", "kept"), [(2.0, False), (1e20, False), (1e21, True), (0.5, True), (math.inf, True)]
@@ -64,3 +71,9 @@ class TestJsonText:
     def test_numbers_that_json_does_not_have(self) -> None:
         """They are written as null."""
         assert json_text([math.inf, math.nan, 10**400]) == "[\n  null,\n  null,\n  null\n]"
+
+
+class TestJsonLine:
+    def test_has_no_spaces(self) -> None:
+        """Everything is in one line, numbers and texts in JavaScript's form."""
+        assert json_line({"a": [1.0, 1e21, None, True], "ü": "\ud800"}) == '{"a":[1,1e+21,null,true],"ü":"\\ud800"}'

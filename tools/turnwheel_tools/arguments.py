@@ -1,12 +1,12 @@
 """Preparing the arguments of a tool call: coerced by a version's rules, then validated.
 
-Source: validateToolArguments of Pi (pi-ai 0.80.2 and 0.85.1), for schemas that are plain JSON.
+Source: validateToolArguments of Pi (pi-ai 0.80.2, 0.85.1 and 1.6.0), for schemas that are plain JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final, final
 
 from attrs import frozen
@@ -15,14 +15,16 @@ from jsonschema_rs import Draft201909Validator, Draft202012Validator, Validation
 from turnwheel.errors import Misuse
 from turnwheel.messages import Json
 from turnwheel.tool import Tool
-from turnwheel_tools.coercion import RULES, Check, Shape, read_shape
-from turnwheel_tools.complaints import complaints
+from turnwheel_tools import coercion, coercion_1_6, complaints, complaints_1_6
 from turnwheel_tools.javascript import json_text, whole
+from turnwheel_tools.primitives import Check
+from turnwheel_tools.schema import Document
 
 DEEPEST: Final = 200
 """Arguments may have so many levels. jsonschema-rs gives up soon after."""
 
 _KEPT_SCHEMAS: Final = 512
+_TOO_DEEP: Final = "root: must not be nested so deep in a schema that refers to itself"
 
 
 class ArgumentError(ValueError):
@@ -43,11 +45,15 @@ def prepare_arguments(tool: Tool, arguments: Json, *, rules: str = "0.85.1") -> 
     """
     if rules not in RULES:
         raise Misuse(f"there are no argument rules {rules!r}: known are {', '.join(RULES)}")
-    schema = _schema_of(tool)
-    prepared = RULES[rules].coerce(_copy(arguments, tool.name), schema.shape)
-    if schema.accepts(prepared):
-        return prepared
-    raise ArgumentError(_failure(tool.name, complaints(schema.errors(prepared), schema.source), arguments))
+    schema = _schema_of(tool, rules)
+    try:
+        prepared = schema.coerce(_copy(arguments, tool.name))
+        if schema.accepts(prepared):
+            return prepared
+        lines = schema.complaints(prepared)
+    except RecursionError:
+        lines = [_TOO_DEEP]
+    raise ArgumentError(_failure(tool.name, lines, arguments))
 
 
 def _failure(name: str, lines: Sequence[str], arguments: Json) -> str:
@@ -73,15 +79,42 @@ def _copy(value: Json, name: str, levels: int = DEEPEST) -> Json:
 # --- what is known of a schema ------------------------------------------------------------------------------------
 
 
+Validator = Draft202012Validator | Draft201909Validator
+
+
 @final
 @frozen
-class _Schema:
-    """A schema, compiled and read."""
+class Reading:
+    """A schema as one version reads it: what it accepts, what it makes of a value, what it says of one it refuses."""
 
-    source: Json
     accepts: Check
-    errors: Callable[[Json], Iterator[ValidationError]]
-    shape: Shape
+    coerce: Callable[[Json], Json]
+    complaints: Callable[[Json], Sequence[str]]
+
+
+def _by_shape(rules: coercion.Rules, schema: Json, validator: Validator) -> Reading:
+    shape = coercion.read_shape(schema, _check_alone)
+    return Reading(
+        validator.is_valid,
+        lambda value: rules.coerce(value, shape),
+        lambda value: complaints.complaints(validator.iter_errors(value), schema),
+    )
+
+
+def _by_document(schema: Json, validator: Validator) -> Reading:
+    document = Document(schema)
+    return Reading(
+        validator.is_valid,
+        lambda value: coercion_1_6.coerce(value, document),
+        lambda value: complaints_1_6.complaints(value, document),
+    )
+
+
+RULES: Mapping[str, Callable[[Json, Validator], Reading]] = {
+    **{version: partial(_by_shape, rules) for version, rules in coercion.RULES.items()},
+    "1.6.0": _by_document,
+}
+"""How each version of pi-ai reads a schema."""
 
 
 @final
@@ -98,9 +131,9 @@ class _Same:
         return isinstance(other, _Same) and other.parameters is self.parameters
 
 
-def _schema_of(tool: Tool) -> _Schema:
+def _schema_of(tool: Tool, rules: str) -> Reading:
     try:
-        return _compiled(_Same(tool.parameters))
+        return _compiled(_Same(tool.parameters), rules)
     except ValidationError as error:
         where = ".".join(map(str, error.instance_path)) or "root"
         raise SchemaError(f'The schema of tool "{tool.name}" is invalid at {where}: {error.message}') from error
@@ -109,13 +142,12 @@ def _schema_of(tool: Tool) -> _Schema:
 
 
 @lru_cache(_KEPT_SCHEMAS)
-def _compiled(key: _Same) -> _Schema:
-    source = dict(key.parameters)
-    validator = _validator(source)
-    return _Schema(source, validator.is_valid, validator.iter_errors, read_shape(source, _check_alone))
+def _compiled(key: _Same, rules: str) -> Reading:
+    schema = dict(key.parameters)
+    return RULES[rules](schema, _validator(schema))
 
 
-def _validator(schema: Json) -> Draft202012Validator | Draft201909Validator:
+def _validator(schema: Json) -> Validator:
     """Compile a schema. Where it is no schema of today, a list of `items` may be why: that was a tuple until 2019."""
     try:
         return Draft202012Validator(schema, validate_formats=True, offline=True)

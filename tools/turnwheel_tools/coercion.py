@@ -14,14 +14,7 @@ from typing import final
 from attrs import field, frozen
 
 from turnwheel.messages import Json
-from turnwheel_tools.javascript import finite_number, number_text
-
-Check = Callable[[Json], bool]
-"""Whether a value is valid against one schema."""
-
-Conversion = Callable[[Json], Json]
-"""Returns its argument made into one JSON type, or the very same object where no rule applies."""
-
+from turnwheel_tools.primitives import COERCIONS, Check, Conversion, first_had
 
 # --- what the rules look at in a schema ---------------------------------------------------------------------------
 
@@ -88,64 +81,6 @@ def _refuses_null(schema: Json, check: Callable[[Json], Check]) -> bool:
     return isinstance(schema, Mapping) and "$ref" not in schema and not check(schema)(None)
 
 
-# --- one JSON type from another -----------------------------------------------------------------------------------
-
-
-def _to_number(value: Json) -> Json:
-    if value is None:
-        return 0
-    if isinstance(value, bool):
-        return int(value)
-    number = finite_number(value) if isinstance(value, str) else None
-    return value if number is None else number
-
-
-def _to_integer(value: Json) -> Json:
-    number = _to_number(value)
-    return value if isinstance(value, str) and not _is_integer(number) else number
-
-
-def _to_boolean(value: Json) -> Json:
-    if value is None:
-        return False
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value, value)
-    if _is_number(value) and value in (0, 1):
-        return value == 1
-    return value
-
-
-def _to_string(value: Json) -> Json:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return number_text(value) if _is_number(value) else value
-
-
-def _to_null(value: Json) -> Json:
-    return None if value == "" or value is False or (_is_number(value) and value == 0) else value
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_integer(value: Json) -> bool:
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
-
-
-_IS: Mapping[str, Check] = {
-    "number": _is_number,
-    "integer": _is_integer,
-    "boolean": lambda value: isinstance(value, bool),
-    "string": lambda value: isinstance(value, str),
-    "null": lambda value: value is None,
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-}
-
-
 # --- the rules ----------------------------------------------------------------------------------------------------
 
 
@@ -175,16 +110,7 @@ class Rules:
             return self._object(value, shape) if "object" in shape.types else value
         if isinstance(value, list):
             return self._list(value, shape) if "array" in shape.types else value
-        return self._primitive(value, shape.types)
-
-    def _primitive(self, value: Json, types: Sequence[str]) -> Json:
-        if len(types) > 1 and any(_IS[name](value) for name in types):
-            return value
-        for name in types:
-            converted = self.conversions[name](value) if name in self.conversions else value
-            if converted is not value:
-                return converted
-        return value
+        return first_had(value, shape.types, self.conversions)
 
     def _chosen(self, value: Json, union: Sequence[Member]) -> Json:
         """Return `value` as the first member takes it that takes it at all."""
@@ -223,16 +149,8 @@ def without_nulls(value: Json, shape: Shape) -> Json:
     return value
 
 
-_CONVERSIONS: Mapping[str, Conversion] = {
-    "number": _to_number,
-    "integer": _to_integer,
-    "boolean": _to_boolean,
-    "string": _to_string,
-    "null": _to_null,
-}
-
 RULES: Mapping[str, Rules] = {
-    "0.80.2": Rules(_CONVERSIONS, drops_nulls=False, keeps_fitting=False),
-    "0.85.1": Rules(_CONVERSIONS, drops_nulls=True, keeps_fitting=True),
+    "0.80.2": Rules(COERCIONS, drops_nulls=False, keeps_fitting=False),
+    "0.85.1": Rules(COERCIONS, drops_nulls=True, keeps_fitting=True),
 }
-"""The rule sets, by version of pi-ai."""
+"""The rule sets, by version of pi-ai. The ones of 1.6.0 are of another kind: see coercion_1_6."""

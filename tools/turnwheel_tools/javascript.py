@@ -34,6 +34,11 @@ def finite_number(text: str) -> int | float | None:
     return whole(number) if math.isfinite(number) else None
 
 
+def is_blank(text: str) -> bool:
+    """Return whether `text` is empty or nothing but what JavaScript takes for white space."""
+    return not text.strip(_BLANKS)
+
+
 def whole(number: float) -> int | float:
     """Return a float that is written without point and exponent as an int, any other as it is."""
     return int(number) if number.is_integer() and abs(number) < _FIRST_WITH_EXPONENT else number
@@ -80,6 +85,19 @@ def json_text(value: Json, indent: str = "") -> str:
         return _block("{}", (f"{_quoted(key)}: {json_text(item, inner)}" for key, item in value.items()), indent)
     if isinstance(value, (list, tuple)):
         return _block("[]", (json_text(item, inner) for item in value), indent)
+    return _scalar(value)
+
+
+def json_line(value: Json) -> str:
+    """Return `value` as JSON.stringify(value) writes it: without any space."""
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_quoted(key)}:{json_line(item)}' for key, item in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(json_line, value))}]"
+    return _scalar(value)
+
+
+def _scalar(value: Json) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if value is None or isinstance(value, bool):
