@@ -1,14 +1,15 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check fix bench pi lock clean
+.PHONY: help demo test soak check fix bench pi conformance mutants lock clean
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CODE := engine adapters tools diagrams tests examples
 SEED ?= $(shell date +%s)
+N ?= 1000
 ARGS ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## run the agent on a real task: no key, no network
 	$(BIN)/turnwheel run --model demo "read engine/turnwheel/__init__.py and README.md and tell me how long they are"
@@ -31,11 +32,14 @@ fix: $(READY) ## format, and repair what can be repaired
 bench: $(READY) ## time the machine
 	$(BIN)/python tests/bench.py $(ARGS)
 
-pi: ## install the real Pi that stories are held against, and pyright (needs node and npm)
+pi: ## install the real Pi that turnwheel is held against, and pyright (needs node and npm)
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
 	  for pi in tests/conformance/node/pi-*/ tests/typing/; do \
 	    (cd $$pi && npm install --silent --no-audit --no-fund --ignore-scripts) || exit 1; done; \
 	else echo "skipped: make pi needs node and npm"; fi
+
+conformance: $(READY) pi ## compare N random scenarios of each dialect with real Pi (SEED=… repeats a run)
+	@$(BIN)/python -m tests.conformance.differential $(N) --seed $(SEED) $(ARGS)
 
 lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade: newest versions)
 	$(BIN)/pip install --quiet uv

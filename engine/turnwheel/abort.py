@@ -18,13 +18,22 @@ class AbortSignal:
         self._callbacks: list[Callable[[str | None], None]] = []
 
     def abort(self, reason: str | None = None) -> None:
-        """Set the signal and tell all who subscribed; only the first call does anything."""
+        """Set the signal and tell all who subscribed; only the first call does anything.
+
+        When all have been told, it raises what the first of them raised that did.
+        """
         if self.aborted:
             return
         self.aborted = True
         self.reason = reason
+        errors = []
         for callback in tuple(self._callbacks):
-            callback(reason)
+            try:
+                callback(reason)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def subscribe(self, callback: Callable[[str | None], None]) -> Callable[[], None]:
         """Have `callback` called with the reason: at the abort, or now if the signal is set already.

@@ -20,31 +20,30 @@ from attrs import evolve
 from turnwheel import events
 from turnwheel.abort import AbortSignal
 from turnwheel.agent_state import AgentState
+from turnwheel.checked import message_of, messages_of
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
 from turnwheel.errors import Misuse
 from turnwheel.events import Event
 from turnwheel.host import Maybe
 from turnwheel.iterating import Emit, EventStream
 from turnwheel.listeners import Listeners
+from turnwheel.loadout import is_system, led, led_anew
 from turnwheel.loop import LoopConfig, driver_of
 from turnwheel.messages import (
     AssistantMessage,
-    CustomMessage,
     ImageContent,
     Message,
     TextContent,
-    ToolResultMessage,
     Usage,
-    UserMessage,
     user,
 )
-from turnwheel.outcomes import BeforeResult, NextTurn, ResultChanges
+from turnwheel.outcomes import BeforeResult, NextRequest, NextTurn, ResultChanges, TurnAction
 from turnwheel.ports import text_of
 from turnwheel.queues import MessageQueue, QueueMode
 from turnwheel.requests import Stream
-from turnwheel.rules import AgentTraits, Decision, Dialect
+from turnwheel.rules import Decision, Dialect
 from turnwheel.table import DEFAULT_DIALECT, dialect
-from turnwheel.tool import Context, ExecutionMode, Tool
+from turnwheel.tool import Context, ExecutionMode, Request, Tool
 from turnwheel.transcript import Transcript
 
 Prompt = str | Message | Sequence[Message]
@@ -54,8 +53,8 @@ Prompt = str | Message | Sequence[Message]
 class _ActiveRun:
     """What there is of a run while it is on."""
 
-    def __init__(self) -> None:
-        self.signal = AbortSignal()
+    def __init__(self, signal: AbortSignal) -> None:
+        self.signal = signal
         self.idle = anyio.Event()
         self.answer: AssistantMessage | None = None
 
@@ -84,7 +83,9 @@ class Agent:
         before_tool_call: Callable[[BeforeToolCall], Maybe[BeforeResult | None]] | None = None,
         after_tool_call: Callable[[AfterToolCall], Maybe[ResultChanges | None]] | None = None,
         prepare_next_turn: Callable[[FinishedTurn], Maybe[NextTurn | None]] | None = None,
+        prepare_request: Callable[[Request], Maybe[NextRequest | None]] | None = None,
         should_stop: Callable[[FinishedTurn], Maybe[bool]] | None = None,
+        finish_turn: Callable[[FinishedTurn], Maybe[TurnAction | None]] | None = None,
         transform_context: Callable[[Sequence[Message]], Maybe[Iterable[Message]]] | None = None,
         convert_to_llm: Callable[[Sequence[Message]], Maybe[Iterable[Message]]] | None = None,
         get_api_key: Callable[[str], Maybe[str | None]] | None = None,
@@ -96,9 +97,11 @@ class Agent:
         self._config = LoopConfig(
             stream,
             tool_execution=tool_execution,
-            dialect=_language(dialect),
+            dialect=dialect,
             prepare_next_turn=prepare_next_turn,
+            prepare_request=prepare_request,
             should_stop=should_stop,
+            finish_turn=finish_turn,
             before_tool_call=before_tool_call,
             after_tool_call=after_tool_call,
             transform_context=transform_context,
@@ -107,7 +110,10 @@ class Agent:
             clock=clock,
             on_decision=on_decision,
         )
-        self._traits = _traits(self._config)
+        self._language = _language(dialect)
+        _check_hooks(self._config, self._language)
+        self._led_by: str | None = None
+        self._lead()
         self._steering = MessageQueue(steering_mode)
         self._follow_up = MessageQueue(follow_up_mode)
         self._listeners = Listeners()
@@ -133,9 +139,10 @@ class Agent:
         while another run is on, and ValueError where there is nothing to go on from.
         """
         self._check_idle("continue_")
-        if not self.state.messages:
+        messages = self.state.messages
+        if not messages or (self._language.switches.loadouts and all(map(is_system, messages))):
             raise ValueError("No messages to continue from")
-        if self.state.messages[-1].role != "assistant":
+        if messages[-1].role != "assistant":
             return await self._run(None)
         if steering := self._steering.drain():
             return await self._run(steering, steered=True)
@@ -148,20 +155,25 @@ class Agent:
 
         Iterating raises Misuse while another run is on.
         """
+        # Here, since leaving the run aborts it, and it may never have begun.
+        signal = AbortSignal()
 
         async def start(emit: Emit) -> None:
             self._check_idle("run")
             unsubscribe = self.subscribe(emit)
             try:
-                await self._run(self._messages(message, images))
+                await self._run(self._messages(message, images), signal=signal)
             finally:
                 unsubscribe()
 
-        return EventStream(start, self.abort)
+        return EventStream(start, signal.abort)
 
     def run_sync(self, message: Prompt, *, images: Sequence[ImageContent] = ()) -> AssistantMessage | None:
-        """Do as `prompt`, in a program without an event loop."""
-        return anyio.run(partial(self.prompt, message, images=images))
+        """Do as `prompt`, in a program without an event loop. Raises what broke the run off (`failure`) as well."""
+        answer = anyio.run(partial(self.prompt, message, images=images))
+        if self.failure is not None:
+            raise self.failure
+        return answer
 
     async def wait_for_idle(self) -> None:
         """Wait until no run is on: a run is over when the listeners of its agent_end are done.
@@ -182,10 +194,14 @@ class Agent:
         return None if self._active is None else self._active.signal
 
     def reset(self) -> None:
-        """Forget transcript, queues and errors. Raises Misuse while a run is on (Pi 0.84.1; before, it went on)."""
-        if not self._traits.resets_while_running:
+        """Forget transcript, queues and errors. Raises Misuse while a run is on (Pi 0.84.1; before, it went on).
+
+        A leading system message with prompt and tools stays, in a dialect that has one.
+        """
+        if not self._language.agent.resets_while_running:
             self._check_idle("reset")
         self.state.messages = ()
+        self._lead()
         self.state.end()
         self.state.error_message = None
         self.clear_queues()
@@ -258,12 +274,19 @@ class Agent:
 
     async def _tell(self, event: Event) -> None:
         self.state.take(event)
-        if isinstance(event, events.TurnEnd) and self._active is not None:
+        if isinstance(event, events.MessageEnd):
+            self._steering.told(event.message)
+            self._follow_up.told(event.message)
+        elif isinstance(event, events.TurnEnd) and self._active is not None:
             self._active.answer = event.message
         for listener in self._listeners:
-            said = listener(event)
-            if said is not None and inspect.isawaitable(said):
-                await said
+            try:
+                said = listener(event)
+                if said is not None and inspect.isawaitable(said):
+                    await said
+            except Exception as error:
+                error.add_note(f"raised by the listener {listener!r}, of {event.type}")
+                raise
 
     # --- one run --------------------------------------------------------------------------------------------------
 
@@ -274,30 +297,29 @@ class Agent:
             )
 
     def _message(self, message: str | Message) -> Message:
-        return user(message, timestamp=self._now()) if isinstance(message, str) else message
+        return user(message, timestamp=self._now()) if isinstance(message, str) else message_of(message)
 
     def _messages(self, prompt: Prompt, images: Sequence[ImageContent]) -> tuple[Message, ...]:
         if isinstance(prompt, str):
             return (user(prompt, images=images, timestamp=self._now()),)
         if images:
             raise Misuse("images go with a text; a message brings its own")
-        if isinstance(prompt, UserMessage | AssistantMessage | ToolResultMessage | CustomMessage):
-            return (prompt,)
-        for message in prompt:
-            if not isinstance(message, Message):
-                raise Misuse(f"expected a text or messages, got {message!r} among them")
-        return tuple(prompt)
+        return (prompt,) if isinstance(prompt, Message) else tuple(messages_of("prompt", prompt))
 
     def _now(self) -> int | None:
         return self._config.clock() if self._config.clock is not None else None
 
-    async def _run(self, prompts: Sequence[Message] | None, *, steered: bool = False) -> AssistantMessage | None:
+    async def _run(
+        self, prompts: Sequence[Message] | None, *, steered: bool = False, signal: AbortSignal | None = None
+    ) -> AssistantMessage | None:
         """Run one trace. `steered`: the prompts come from the steering queue, so its first poll brings nothing more."""
-        active = self._active = _ActiveRun()
+        active = self._active = _ActiveRun(signal if signal is not None else AbortSignal())
         state = self.state
         state.begin()
         self.failure = None
         try:
+            if state.system_prompt != self._led_by:
+                self._lead()
             driver = driver_of(
                 Context(state.system_prompt, state.messages, state.tools),
                 prompts,
@@ -308,12 +330,27 @@ class Agent:
                 await driver.run(self._tell)
             except Exception as error:
                 self.failure = error
-                await self._tell_failure(error, aborted=active.signal.aborted)
+                self._put_back()
+                await driver.cancellation.apart(self._tell_failure(error, aborted=active.signal.aborted))
         finally:
+            self._put_back()
             state.end()
             self._active = None
             active.idle.set()
         return active.answer
+
+    def _put_back(self) -> None:
+        """Put back what a run took out of the queues and broke off before it could tell of it."""
+        self._steering.put_back()
+        self._follow_up.put_back()
+
+    def _lead(self) -> None:
+        """Put a system message with prompt and tools in front of the transcript, in a dialect that has one."""
+        state = self.state
+        if self._language.switches.loadouts:
+            lead = led if self._led_by is None else led_anew
+            state.messages = lead(Context(state.system_prompt, state.messages, state.tools)).messages
+        self._led_by = state.system_prompt
 
     def _config_of(self, state: AgentState, *, skip_first_poll: bool) -> LoopConfig:
         skips = [True] if skip_first_poll else []
@@ -352,12 +389,9 @@ def _language(name: Dialect | str) -> Dialect:
     return name if isinstance(name, Dialect) else dialect(name)
 
 
-def _traits(config: LoopConfig) -> AgentTraits:
-    language = config.dialect
-    assert isinstance(language, Dialect)
+def _check_hooks(config: LoopConfig, language: Dialect) -> None:
     if refused := config.hooks - language.agent.hooks:
         raise ValueError(
             f"the Agent of {language.name} does not hand on {', '.join(sorted(refused))}; "
-            "take a later dialect, or agent_loop, which offers every hook"
+            f"it has {', '.join(sorted(language.agent.hooks))}; agent_loop offers every hook that the dialect asks"
         )
-    return language.agent

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import final
+from typing import Any, final
 
 from turnwheel import events
+from turnwheel.checked import messages_of
+from turnwheel.errors import Misuse
 from turnwheel.events import Event
 from turnwheel.messages import Message
 from turnwheel.tool import Tool
-from turnwheel.transcript import Transcript
+from turnwheel.transcript import Transcript, transcript
 
 
 @final
@@ -37,21 +39,28 @@ class AgentState:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools; what is set is copied."""
+        """The tools; what is set is copied. Setting raises Misuse for anything that is no Tool."""
         return self._tools
 
     @tools.setter
     def tools(self, tools: Iterable[Tool]) -> None:
-        self._tools = tuple(tools)
+        given: Any = tools
+        if isinstance(given, Tool):
+            raise Misuse(f"expected a list of tools, got the tool {given.name} alone")
+        taken = tuple(tools)
+        for tool in taken:
+            if not isinstance(tool, Tool):
+                raise Misuse(f"expected a Tool, got {tool!r}; turnwheel_tools.define makes one of a function")
+        self._tools = taken
 
     @property
     def messages(self) -> Transcript:
-        """The transcript, a snapshot; what is set is copied."""
+        """The transcript, a snapshot; what is set is copied. Setting raises Misuse for anything that is no message."""
         return self._messages
 
     @messages.setter
     def messages(self, messages: Iterable[Message]) -> None:
-        self._messages = messages if isinstance(messages, Transcript) else Transcript(messages)
+        self._messages = transcript(messages_of("messages", messages))
 
     @property
     def streaming_message(self) -> Message | None:

@@ -6,12 +6,9 @@ or plain ones, so a sync host runs here as it is.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, final
 
@@ -20,13 +17,15 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
+from turnwheel.answering import any_steps_of, check_finished, let_go_of_any
+from turnwheel.awaiting import Cancellation, Once, Watched
 from turnwheel.driver import Observer, stalled
 from turnwheel.effects import AfterToolCall, CallModel, ExecuteTool
 from turnwheel.host import AsyncHost
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
-from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped, text_of
+from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped
 from turnwheel.rules import State
 from turnwheel.stream import Finished, Started
 from turnwheel.transcript import Transcript
@@ -35,8 +34,8 @@ AsyncListener = Callable[[Any], Any]
 """Takes each event as it is emitted; what it returns is awaited if that can be. One event at a time."""
 
 
-CLOSING_SECONDS = 1.0
-"""So long a stream may take to close; then the run goes on without it."""
+STEPS_AT_A_STRETCH = 128
+"""After so many steps the event loop gets its turn, even where nothing waits; and before each call of the model."""
 
 
 @final
@@ -60,6 +59,7 @@ class AsyncDriver:
         self._model_call: CallModel | None = None
         self._began: int | None = None
         self._stream: Any = None
+        self._anext: Callable[[], Awaitable[Any]] | None = None
         self._settled: deque[Outcome] = deque()
         self._running = 0
         self._wake = anyio.Event()
@@ -76,6 +76,7 @@ class AsyncDriver:
         """
         self._listener = listener
         try:
+            self.cancellation = await Cancellation.of_this_task()
             async with anyio.create_task_group() as tools:
                 self._tools: TaskGroup = tools
                 try:
@@ -100,6 +101,7 @@ class AsyncDriver:
         return self.machine.new_messages
 
     async def _drive(self) -> None:
+        steps = 0
         while (step := self._next()) is not DONE:
             if step is WAITING:
                 await self._wait()
@@ -107,6 +109,10 @@ class AsyncDriver:
                 await self._perform(step)
             else:
                 await self._tell(step)
+            steps += 1
+            # While tools run side by side, they are awaited anyway, and how they interleave is not to change.
+            if not steps % STEPS_AT_A_STRETCH and not self._running:
+                await self.cancellation.checkpoint()
 
     def _next(self) -> Any:
         step = self.machine.next()
@@ -120,8 +126,8 @@ class AsyncDriver:
             said = self._listener(event)
             if said is not None and inspect.isawaitable(said):
                 await said
-        except anyio.get_cancelled_exc_class():
-            raise
+        except anyio.get_cancelled_exc_class() as error:
+            self._break_off(self.cancellation.failure(error))
         except BaseException as error:
             self._break_off(error)
 
@@ -152,28 +158,25 @@ class AsyncDriver:
 
     async def _read(self) -> None:
         try:
-            asynchronous = hasattr(self._stream, "__anext__")
-            step = await _uncancelled(anext(self._stream)) if asynchronous else next(self._stream)
+            step = next(self._stream) if self._anext is None else await self._anext()
+            if type(step) is Finished:
+                await self._close()
+                check_finished(step)
         except (StopIteration, StopAsyncIteration):
             await self._fail(self._model_call, RuntimeError("the model's stream ended without Finished"))
+        except anyio.get_cancelled_exc_class() as error:
+            await self._fail(self._model_call, self.cancellation.failure(error))
         except Exception as error:
             await self._fail(self._model_call, error)
         else:
-            if type(step) is Finished:
-                await self._close()
             if self._began is not None and isinstance(step, Started | Finished):
                 step = stamped(step, self._began, self.host.now())
             self.machine.send(step)
 
     async def _close(self) -> None:
-        """Let go of the stream; whoever serves it may have a connection to close."""
         stream, self._stream = self._stream, None
-        # What closing raises neither spoils an answer that is whole, nor hides why it was given up.
-        with anyio.move_on_after(CLOSING_SECONDS, shield=True), suppress(Exception):
-            if (aclose := getattr(stream, "aclose", None)) is not None:
-                await aclose()
-            elif (close := getattr(stream, "close", None)) is not None:
-                close()
+        if stream is not None:
+            await let_go_of_any(stream, self.cancellation)
 
     # --- performing -----------------------------------------------------------------------------------------------
 
@@ -186,17 +189,24 @@ class AsyncDriver:
                     if type(effect) is AfterToolCall and not self.machine.alone:
                         await self._tools.start(self._beside, effect, said, port[1])
                         return
-                    said = await _uncancelled(said)
+                    said = await said
                 self.machine.send(port[1](effect, said, host.now()))
             elif type(effect) is CallModel:
-                self._model_call = effect
-                self._began = host.now()
-                stream: Any = host.call_model(effect)
-                self._stream = await _uncancelled(stream) if inspect.isawaitable(stream) else stream
+                await self._call_model(effect)
             else:
                 await self._execute(effect)
+        except anyio.get_cancelled_exc_class() as error:
+            await self._fail(effect, self.cancellation.failure(error))
         except Exception as error:
             await self._fail(effect, error)
+
+    async def _call_model(self, effect: CallModel) -> None:
+        await self.cancellation.checkpoint()
+        self._model_call = effect
+        self._began = self.host.now()
+        said: Any = self.host.call_model(effect)
+        self._stream = any_steps_of(await said if inspect.isawaitable(said) else said)
+        self._anext = getattr(self._stream, "__anext__", None)
 
     async def _fail(self, effect: Any, error: Exception) -> None:
         """Tell the machine that a port raised; where that is no tool call's, it is also what the run raises."""
@@ -233,15 +243,17 @@ class AsyncDriver:
             self._lone = None
         if (pumped := self._pumped) is not None:
             await pumped.wait()
+        if self._error is None:
+            await self.cancellation.check()
 
     async def _beside(
         self, effect: Any, said: Awaitable[Any], answer: Answer, *, task_status: TaskStatus[None]
     ) -> None:
         """Await what a port said, as a task; the driver goes on once that has come to its first suspension."""
-        started = _Once(task_status.started)
+        started = Once(task_status.started)
         self._running += 1
         try:
-            self._settled.append(await self._outcome(effect, _Watched(said, started), answer))
+            self._settled.append(await self._outcome(effect, Watched(said, started), answer))
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:
@@ -254,7 +266,9 @@ class AsyncDriver:
     async def _outcome(self, effect: Any, said: Awaitable[Any], answer: Answer) -> Outcome:
         """Await what a port of a tool call said, and return the outcome."""
         try:
-            return answer(effect, await _uncancelled(said), self.host.now())
+            return answer(effect, await said, self.host.now())
+        except anyio.get_cancelled_exc_class() as error:
+            return failed(effect, self.cancellation.failure(error), self.host.now())
         except Exception as error:
             return failed(effect, error, self.host.now())
 
@@ -278,64 +292,3 @@ class AsyncDriver:
         finally:
             self._pumped = None
             pumped.set()
-
-
-class _Once:
-    """A callback that is called once, however often it is told to."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-
-    def __call__(self) -> None:
-        callback, self._callback = self._callback, None
-        if callback is not None:
-            callback()
-
-
-class _Watched:
-    """An awaitable that says when it is first suspended: a tool's early words come before the next tool starts."""
-
-    def __init__(self, awaitable: Awaitable[Any], suspended: Callable[[], None]) -> None:
-        self._awaitable = awaitable
-        self._suspended = suspended
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        steps: Any = self._awaitable.__await__()
-        step: Callable[[], Any] = partial(next, steps)
-        while True:
-            try:
-                waits_for = step()
-            except StopIteration as done:
-                return done.value
-            self._suspended()
-            try:
-                sent = yield waits_for
-            except BaseException as error:
-                step = partial(steps.throw, error)
-            else:
-                step = partial(steps.send, sent) if hasattr(steps, "send") else partial(next, steps)
-
-
-class PortCancelledError(Exception):
-    """A port let somebody else's cancellation through: that is its failure, and the run itself goes on."""
-
-
-async def _uncancelled(said: Awaitable[Any]) -> Any:
-    """Await what a port said. Raises PortCancelledError where it was cancelled and the run was not."""
-    try:
-        return await said
-    except anyio.get_cancelled_exc_class() as error:
-        if _cancelled():
-            raise
-        raise PortCancelledError(text_of(error)) from error
-
-
-def _cancelled() -> bool:
-    """Say whether the present task itself is being cancelled."""
-    if anyio.current_effective_deadline() == -math.inf:
-        return True
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        return True
-    return task is None or task.cancelling() > 0

@@ -34,7 +34,7 @@ View = dict[str, Any]
 
 _CALL_WORDS = (
     {Emit.call_start, Emit.call_update, Emit.call_end},
-    {Ask.prepare_arguments, Ask.before_tool_call, Ask.execute_tool, Ask.after_tool_call},
+    {Ask.look_again, Ask.prepare_arguments, Ask.before_tool_call, Ask.execute_tool, Ask.after_tool_call},
 )
 _BATCH_WORDS = ({Emit.results}, {Ask.announce_next, Ask.execute_next, Ask.cancel_next})
 _ABLE: Mapping[type[AnyState], tuple[set[Emit], set[Ask]]] = {

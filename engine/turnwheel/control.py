@@ -46,6 +46,7 @@ class Control:
     stop_reason: str = _word("stop", get_args(StopReason), "why the answer ended")
     calls: int = _count("tool calls in the answer")
     stop_wanted: bool = _flag("the stop hook said stop")
+    more_wanted: bool = _flag("the hook at the end of the turn asked for one more")
     aborted: bool = _flag("abort was noted")
     failed: bool = _flag("the run failed: it ends without agent_end")
 
@@ -71,6 +72,7 @@ class CallControl:
     known: bool = _flag("the context has a tool of that name")
     blocked: bool = _flag("the before hook blocked the call")
     for_good: bool = _flag("the before hook said terminate")
+    vetted: bool = _flag("there is a before hook, and it has answered")
     result: str = _word("own", RESULTS, "where the result comes from")
 
     @property
@@ -108,6 +110,7 @@ hard_stop: Final = Guard(
 calls: Final = Guard("calls", "the answer holds tool calls", lambda c: c.calls > 0)
 cut_off: Final = Guard("cut_off", "the answer hit the output limit", lambda c: c.stop_reason == "length")
 stop_wanted: Final = Guard("stop_wanted", "the stop hook said stop", lambda c: c.stop_wanted)
+more_wanted: Final = Guard("more_wanted", "the hook at the end of the turn asked for one more", lambda c: c.more_wanted)
 all_terminate: Final = Guard(
     "all_terminate", "every result of the batch says terminate", lambda c: c.terminating == c.ended
 )
@@ -121,6 +124,12 @@ another: Final = Guard(
     "round is still empty",
     lambda c: c.listed > 0 and (c.fresh or not c.aborted) and not (c.sequential and c.taken),
 )
+another_still: Final = Guard(
+    "another_still",
+    "this round takes another call: one is left, and a sequential round is still empty",
+    lambda c: c.listed > 0 and not (c.sequential and c.taken),
+)
+sequential: Final = Guard("sequential", "the calls of the batch run one after the other", lambda c: c.sequential)
 taken: Final = Guard("taken", "this round has a call", lambda c: c.taken)
 prepared: Final = Guard("prepared", "a prepared call waits for execution", lambda c: c.prepared > 0)
 busy: Final = Guard("busy", "a call is executed or finalized", lambda c: c.executing > 0 or c.finalizing > 0)
@@ -131,3 +140,4 @@ aborted: Final = Guard("aborted", "abort was noted", lambda c: c.aborted)
 known: Final = Guard("known", "the context has a tool of that name", lambda c: c.known)
 blocked: Final = Guard("blocked", "the before hook blocked the call", lambda c: c.blocked)
 for_good: Final = Guard("for_good", "the before hook that blocked it also said terminate", lambda c: c.for_good)
+vetted: Final = Guard("vetted", "there is a before hook, and it has answered", lambda c: c.vetted)

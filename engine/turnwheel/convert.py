@@ -11,6 +11,7 @@ from typing import final
 
 from attrs import evolve
 
+from turnwheel.loadout import is_system
 from turnwheel.messages import CustomMessage, Message, TextContent, UserMessage
 from turnwheel.transcript import Transcript
 
@@ -62,6 +63,11 @@ def _each(messages: Iterable[Message], convert_one: ConvertOne) -> Iterable[Mess
 def standard_roles(message: Message) -> Message | None:
     """Keep a message with a standard role: user, assistant, toolResult."""
     return None if isinstance(message, CustomMessage) else message
+
+
+def standard_roles_and_system(message: Message) -> Message | None:
+    """Keep a message with a standard role, the role system among them (Pi 0.86.0)."""
+    return message if is_system(message) else standard_roles(message)
 
 
 def coding_agent_roles(message: Message) -> Message | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, final
 
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
+from turnwheel.answering import check_finished, let_go, steps_of
 from turnwheel.effects import CallModel, ExecuteTool
 from turnwheel.errors import Stalled
 from turnwheel.host import Host
@@ -109,24 +109,21 @@ class Driver:
     def _read(self, stream: Iterator[StreamStep]) -> None:
         try:
             step = next(stream)
+            if type(step) is Finished:
+                self._close()
+                check_finished(step)
         except StopIteration:
             self._fail(self._model_call, RuntimeError("the model's stream ended without Finished"))
         except Exception as error:
             self._fail(self._model_call, error)
         else:
-            if type(step) is Finished:
-                self._close()
             if self._began is not None and isinstance(step, Started | Finished):
                 step = stamped(step, self._began, self.host.now())
             self.machine.send(step)
 
     def _close(self) -> None:
-        """Let go of the stream; whoever serves it may have a connection to close."""
         stream, self._stream = self._stream, None
-        if (close := getattr(stream, "close", None)) is not None:
-            # What closing raises neither spoils an answer that is whole, nor hides why it was given up.
-            with suppress(Exception):
-                close()
+        let_go(stream)
 
     # --- performing -----------------------------------------------------------------------------------------------
 
@@ -138,7 +135,7 @@ class Driver:
             elif type(effect) is CallModel:
                 self._model_call = effect
                 self._began = host.now()
-                self._stream = host.call_model(effect)
+                self._stream = steps_of(host.call_model(effect))
             else:
                 self._execute(effect)
         except Exception as error:

@@ -14,12 +14,16 @@ from turnwheel.values import value
 @final
 @value
 class FinishedTurn:
-    """The turn that has just ended, as the hooks after it see it; `new_messages` is what the trace added so far."""
+    """The turn that has just ended, as the hooks after it see it.
+
+    `new_messages` is what the trace has added so far. `number` counts the turns of the trace, from 1 on.
+    """
 
     message: AssistantMessage
     tool_results: Sequence[ToolResultMessage]
     context: Context
     new_messages: Transcript
+    number: int = 1
 
 
 @final
@@ -74,10 +78,37 @@ class PrepareNextTurn:
 
 @final
 @value
+class PrepareRequest:
+    """Ask the hook whether this request and those after it get another context, model or thinking level.
+
+    It sees the context with all messages that went in. Answer: RequestPrepared. Source: Pi 0.87.0.
+    """
+
+    type: ClassVar[str] = "prepare_request"
+    id: int
+    request: Request
+
+
+@final
+@value
 class AskToStop:
-    """Ask the hook whether to stop after this turn. Answer: StopDecided."""
+    """Ask the hook whether to stop after this turn. Answer: StopDecided. Up to Pi 0.86; then there is FinishTurn."""
 
     type: ClassVar[str] = "ask_to_stop"
+    id: int
+    turn: FinishedTurn
+
+
+@final
+@value
+class FinishTurn:
+    """Tell the hook that the turn is over, before turn_end says so, and ask whether to end or to go on.
+
+    It is also told of an answer that failed or was aborted; what it says then does not count. Answer: TurnFinished.
+    Source: Pi 0.87.0.
+    """
+
+    type: ClassVar[str] = "finish_turn"
     id: int
     turn: FinishedTurn
 
@@ -135,7 +166,16 @@ class AfterToolCall:
     context: Context
 
 
-LoopEffect = PollSteering | PollSteeringAgain | PollFollowUp | CallModel | PrepareNextTurn | AskToStop
+LoopEffect = (
+    PollSteering
+    | PollSteeringAgain
+    | PollFollowUp
+    | CallModel
+    | PrepareNextTurn
+    | PrepareRequest
+    | AskToStop
+    | FinishTurn
+)
 """An effect of the run; only one of them is outstanding at a time."""
 
 CallEffect = PrepareArguments | BeforeToolCall | ExecuteTool | AfterToolCall

@@ -16,14 +16,25 @@ from turnwheel.effects import (
     BeforeToolCall,
     CallModel,
     ExecuteTool,
+    FinishTurn,
     PollFollowUp,
     PollSteering,
     PollSteeringAgain,
     PrepareArguments,
     PrepareNextTurn,
+    PrepareRequest,
 )
 from turnwheel.messages import Json, Message, ToolResult
-from turnwheel.outcomes import BeforeResult, NextTurn, Progress, Raised, ResultChanges, Returned
+from turnwheel.outcomes import (
+    BeforeResult,
+    NextRequest,
+    NextTurn,
+    Progress,
+    Raised,
+    ResultChanges,
+    Returned,
+    TurnAction,
+)
 from turnwheel.stream import StreamStep
 
 
@@ -53,8 +64,14 @@ class Hooks(Protocol):
     def prepare_next_turn(self, effect: PrepareNextTurn) -> NextTurn | None:
         """Change context, model or thinking level for the turns to come."""
 
+    def prepare_request(self, effect: PrepareRequest) -> NextRequest | None:
+        """Change context, model or thinking level for this request and those to come (since Pi 0.87.0)."""
+
     def ask_to_stop(self, effect: AskToStop) -> bool:
-        """Say whether the run ends here, whatever waits in the queues."""
+        """Say whether the run ends here, whatever waits in the queues (up to Pi 0.86)."""
+
+    def finish_turn(self, effect: FinishTurn) -> TurnAction | None:
+        """Hear of the turn before turn_end, and say whether the run ends here or goes on (since Pi 0.87.0)."""
 
     def before_tool_call(self, effect: BeforeToolCall) -> BeforeResult | None:
         """Block a call, or change its arguments in place."""
@@ -107,8 +124,14 @@ class AsyncHost(Protocol):
     def prepare_next_turn(self, effect: PrepareNextTurn, /) -> Maybe[NextTurn | None]:
         """Change context, model or thinking level for the turns to come."""
 
+    def prepare_request(self, effect: PrepareRequest, /) -> Maybe[NextRequest | None]:
+        """Change context, model or thinking level for this request and those to come (since Pi 0.87.0)."""
+
     def ask_to_stop(self, effect: AskToStop, /) -> Maybe[bool]:
-        """Say whether the run ends here, whatever waits in the queues."""
+        """Say whether the run ends here, whatever waits in the queues (up to Pi 0.86)."""
+
+    def finish_turn(self, effect: FinishTurn, /) -> Maybe[TurnAction | None]:
+        """Hear of the turn before turn_end, and say whether the run ends here or goes on (since Pi 0.87.0)."""
 
     def before_tool_call(self, effect: BeforeToolCall, /) -> Maybe[BeforeResult | None]:
         """Block a call, or change its arguments in place."""

@@ -8,30 +8,49 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from typing import Any, cast, final
+from reprlib import repr as shortly
+from threading import get_ident
+from typing import Any, TypeVar, final, get_args
 
-import anyio
-import anyio.from_thread
 import anyio.to_thread
+from attrs import evolve
 
 from turnwheel import effects as fx
 from turnwheel.abort import AbortSignal
 from turnwheel.async_driver import AsyncDriver
-from turnwheel.convert import Converter, standard_roles
+from turnwheel.checked import answer_of, messages_of
+from turnwheel.convert import Converter, standard_roles, standard_roles_and_system
 from turnwheel.driver import Observer
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
-from turnwheel.host import Maybe, T
+from turnwheel.errors import Misuse
+from turnwheel.folds import hooks_of
+from turnwheel.host import Maybe
 from turnwheel.iterating import Emit, EventStream
+from turnwheel.loadout import led, led_anew
 from turnwheel.machine import Machine
 from turnwheel.messages import Json, Message, ToolResult
-from turnwheel.outcomes import HOOKS, BeforeResult, Begun, NextTurn, ResultChanges, RunConfig
+from turnwheel.outcomes import (
+    HOOKS,
+    BeforeResult,
+    Begun,
+    NextRequest,
+    NextTurn,
+    ResultChanges,
+    RunConfig,
+    TurnAction,
+)
 from turnwheel.requests import ModelRequest, Steps, Stream
-from turnwheel.rules import Dialect
-from turnwheel.running import as_result, taken
+from turnwheel.rules import Dialect, Switches
+from turnwheel.running import Reporter, as_result, taken
 from turnwheel.table import DEFAULT_DIALECT, dialect
-from turnwheel.tool import Context, ExecutionMode
+from turnwheel.tool import Context, ExecutionMode, Request
 from turnwheel.transcript import Transcript
 from turnwheel.values import value
+
+CALLBACKS = (*HOOKS, "stream", "transform_context", "convert_to_llm", "get_api_key", "clock", "on_decision")
+"""What a LoopConfig has of functions."""
+
+_Changes = TypeVar("_Changes", NextTurn, NextRequest)
 
 
 @final
@@ -41,7 +60,7 @@ class LoopConfig:
 
     `stream` answers requests to `model`, an id that it knows. `clock` tells the time in milliseconds since 1970 (UTC);
     without it, messages that the loop makes have no timestamp. `signal` aborts the run. `on_decision` sees each fired
-    rule.
+    rule. Raises Misuse for a callback that cannot be called, and for an execution mode that there is not.
     """
 
     stream: Stream
@@ -52,7 +71,9 @@ class LoopConfig:
     steering: Callable[[], Maybe[Iterable[Message] | None]] | None = None
     follow_up: Callable[[], Maybe[Iterable[Message] | None]] | None = None
     prepare_next_turn: Callable[[FinishedTurn], Maybe[NextTurn | None]] | None = None
+    prepare_request: Callable[[Request], Maybe[NextRequest | None]] | None = None
     should_stop: Callable[[FinishedTurn], Maybe[bool]] | None = None
+    finish_turn: Callable[[FinishedTurn], Maybe[TurnAction | None]] | None = None
     before_tool_call: Callable[[BeforeToolCall], Maybe[BeforeResult | None]] | None = None
     after_tool_call: Callable[[AfterToolCall], Maybe[ResultChanges | None]] | None = None
     transform_context: Callable[[Sequence[Message]], Maybe[Iterable[Message]]] | None = None
@@ -61,6 +82,16 @@ class LoopConfig:
     clock: Callable[[], int] | None = None
     signal: AbortSignal | None = None
     on_decision: Observer | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Raise Misuse for what cannot be right."""
+        for name in CALLBACKS:
+            callback = getattr(self, name)
+            if callback is not None and not callable(callback):
+                raise Misuse(f"{name}: expected a function, got {callback!r}")
+        mode: Any = self.tool_execution
+        if mode not in get_args(ExecutionMode):
+            raise Misuse(f"tool_execution is one of {', '.join(get_args(ExecutionMode))}, not {shortly(mode)}")
 
     @property
     def hooks(self) -> frozenset[str]:
@@ -71,9 +102,10 @@ class LoopConfig:
 def agent_loop(prompts: Sequence[Message], context: Context, config: LoopConfig) -> EventStream:
     """Run a trace that begins with `prompts`, and iterate over its events; agent_end, the last, carries what it added.
 
-    Iterating raises what a callback outside a tool call raises; then there is no agent_end (Pi 0.80.2).
+    Iterating raises what a callback outside a tool call raises; then there is no agent_end (Pi 0.80.2). Raises Misuse
+    for prompts that are no messages.
     """
-    return _trace(context, tuple(prompts), config)
+    return _trace(context, tuple(messages_of("agent_loop", prompts)), config)
 
 
 def agent_loop_continue(context: Context, config: LoopConfig) -> EventStream:
@@ -103,11 +135,19 @@ def _trace(context: Context, prompts: Sequence[Message] | None, config: LoopConf
 def driver_of(
     context: Context, prompts: Sequence[Message] | None, config: LoopConfig, signal: AbortSignal
 ) -> AsyncDriver:
-    """Return the driver of one trace; `prompts` None goes on from the context."""
+    """Return the driver of one trace; `prompts` None goes on from the context.
+
+    Raises ValueError for a hook that the dialect never asks.
+    """
     language = config.dialect if isinstance(config.dialect, Dialect) else dialect(config.dialect)
+    asked = hooks_of(language)
+    if unasked := config.hooks.difference(asked):
+        raise ValueError(f"{language.name} never asks {', '.join(sorted(unasked))}; it asks {', '.join(asked)}")
+    if language.switches.loadouts and (context.messages or prompts is not None):
+        context = led(context)
     setup = RunConfig(config.model, config.thinking_level, config.tool_execution, config.hooks)
     machine = Machine(Begun(context, prompts, setup, config.clock() if config.clock else None), language)
-    host = LoopHost(config, language.switches.arguments, signal)
+    host = LoopHost(config, language.switches, signal)
     return AsyncDriver(machine, host, signal=signal, on_decision=config.on_decision)
 
 
@@ -115,62 +155,76 @@ def driver_of(
 class LoopHost:
     """The host of a LoopConfig: its callbacks, its model, and tools that run in this process."""
 
-    def __init__(self, config: LoopConfig, rules: str, signal: AbortSignal) -> None:
+    def __init__(self, config: LoopConfig, switches: Switches, signal: AbortSignal) -> None:
         self._config = config
-        self._rules = rules
+        self._switches = switches
         self._signal = signal
-        self._convert = Converter(standard_roles)
+        self._convert = Converter(standard_roles_and_system if switches.loadouts else standard_roles)
 
     async def poll_steering(self, effect: fx.PollSteering | fx.PollSteeringAgain) -> Iterable[Message] | None:
         """Ask the callback."""
-        return await _asked(self._config.steering)
+        said: Iterable[Message] | None = await self._ask("steering")
+        return said
 
     async def poll_follow_up(self, effect: fx.PollFollowUp) -> Iterable[Message] | None:
         """Ask the callback."""
-        return await _asked(self._config.follow_up)
+        said: Iterable[Message] | None = await self._ask("follow_up")
+        return said
 
     async def prepare_next_turn(self, effect: fx.PrepareNextTurn) -> NextTurn | None:
         """Ask the hook."""
-        return await _asked(self._config.prepare_next_turn, effect.turn)
+        said: NextTurn | None = await self._ask("prepare_next_turn", effect.turn)
+        return self._leading(said, effect.turn.context)
+
+    async def prepare_request(self, effect: fx.PrepareRequest) -> NextRequest | None:
+        """Ask the hook."""
+        said: NextRequest | None = await self._ask("prepare_request", effect.request)
+        return self._leading(said, effect.request.context)
 
     async def ask_to_stop(self, effect: fx.AskToStop) -> bool:
         """Ask the hook."""
-        return bool(await _asked(self._config.should_stop, effect.turn))
+        return bool(await self._ask("should_stop", effect.turn))
+
+    async def finish_turn(self, effect: fx.FinishTurn) -> TurnAction | None:
+        """Ask the hook."""
+        said: TurnAction | None = await self._ask("finish_turn", effect.turn)
+        return said
 
     async def before_tool_call(self, effect: BeforeToolCall) -> BeforeResult | None:
         """Ask the hook."""
-        return await _asked(self._config.before_tool_call, effect)
+        said: BeforeResult | None = await self._ask("before_tool_call", effect)
+        return said
 
     async def after_tool_call(self, effect: AfterToolCall) -> ResultChanges | None:
         """Ask the hook."""
-        return await _asked(self._config.after_tool_call, effect)
+        said: ResultChanges | None = await self._ask("after_tool_call", effect)
+        return said
 
     async def call_model(self, effect: fx.CallModel) -> Steps:
         """Transform the context, convert it, get the key, send the request: in this order (Pi 0.80.2)."""
         config, asked = self._config, effect.request
         messages: Any = asked.context.messages
         if config.transform_context is not None:
-            messages = _sequence(await _asked(config.transform_context, messages))
+            messages = await self._ask("transform_context", messages)
         if config.convert_to_llm is not None:
-            messages = _sequence(await _asked(config.convert_to_llm, messages))
+            messages = await self._ask("convert_to_llm", messages)
         else:
             messages = self._convert(messages if isinstance(messages, Transcript) else Transcript(messages))
         request = ModelRequest(
             asked.model,
             asked.thinking_level,
-            asked.context.system_prompt,
+            "" if self._switches.loadouts else asked.context.system_prompt,
             messages,
             asked.context.tools,
-            await _asked(config.get_api_key, asked.model),
+            await self._ask("get_api_key", asked.model),
         )
-        stream: Any = config.stream(request, self._signal)
-        steps: Steps = await stream if inspect.isawaitable(stream) else stream
+        steps: Steps = await self._ask("stream", request, self._signal)
         return steps
 
     def prepare_arguments(self, effect: fx.PrepareArguments) -> Json:
         """Let the tool prepare its arguments; one that has no way to gets a copy of the model's."""
         prepare, arguments = effect.tool.prepare, effect.call.arguments
-        return deepcopy(arguments) if prepare is None else prepare(arguments, self._rules)
+        return deepcopy(arguments) if prepare is None else prepare(arguments, self._switches.arguments)
 
     async def execute_tool(self, effect: fx.ExecuteTool, report: Callable[[ToolResult], None]) -> ToolResult:
         """Run the tool: a coroutine function as it is, a plain function in a worker thread.
@@ -178,28 +232,47 @@ class LoopHost:
         Raises what the tool raises, and LookupError where there is nothing to run.
         """
         run = effect.tool.run
-
-        def report_result(progress: Any) -> None:
-            try:
-                anyio.get_current_task()
-            except RuntimeError:
-                # Not in the event loop, so in the tool's worker thread.
-                anyio.from_thread.run_sync(report, as_result(progress))
-            else:
-                report(as_result(progress))
-
         if run is None:
             raise LookupError(f"The tool {effect.tool.name} is only described here, there is nothing to run.")
-        offered = {"call_id": effect.call.id, "report": report_result, "aborted": lambda: self._signal.aborted}
+        reporter = Reporter(report)
+        offered = {"call_id": effect.call.id, "report": reporter, "aborted": lambda: self._signal.aborted}
         if inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__):
-            return as_result(await run(effect.arguments, **taken(run, offered)))
+            returned = await run(effect.arguments, **taken(run, offered))
+        else:
 
-        def work() -> tuple[Any]:
-            # In a box, since trio takes a coroutine that comes out of a thread for a mistake.
-            return (run(effect.arguments, **taken(run, offered)),)
+            def work() -> tuple[Any]:
+                reporter.worker = get_ident()
+                # In a box, since trio takes a coroutine that comes out of a thread for a mistake.
+                return (run(effect.arguments, **taken(run, offered)),)
 
-        (returned,) = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        return as_result(await returned if inspect.isawaitable(returned) else returned)
+            (returned,) = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            returned = await returned if inspect.isawaitable(returned) else returned
+        if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+            name = effect.tool.name
+            raise TypeError(f"{name} is a generator function: return the result, and report progress with report")
+        return as_result(returned)
+
+    async def _ask(self, name: str, *given: Any) -> Any:
+        """Call a callback, if there is one, and await what it returns, where that can be.
+
+        Raises Misuse where it returns something else than it should (see turnwheel.checked).
+        """
+        callback = getattr(self._config, name)
+        if callback is None:
+            return None
+        try:
+            said = callback(*given)
+            return answer_of(name, await said if inspect.isawaitable(said) else said)
+        except Exception as error:
+            error.add_note(f"raised by {name}")
+            raise
+
+    def _leading(self, said: _Changes | None, old: Context) -> _Changes | None:
+        """Return what a hook wants, its context with a system message in front where the dialect has such messages."""
+        if said is None or said.context is None or not self._switches.loadouts:
+            return said
+        lead = led if said.context.system_prompt == old.system_prompt else led_anew
+        return evolve(said, context=lead(said.context))
 
     def now(self) -> int | None:
         """Tell the time, if there is a clock."""
@@ -207,16 +280,3 @@ class LoopHost:
 
     def wait(self) -> None:
         """Wait for nothing: all tools are awaited."""
-
-
-def _sequence(messages: Iterable[Message] | None) -> Sequence[Message]:
-    """Return messages that can be walked through more than once."""
-    return messages if isinstance(messages, Sequence) else tuple(messages or ())
-
-
-async def _asked(callback: Callable[..., Maybe[T]] | None, *given: Any) -> T | None:
-    """Call a callback and await what it returns, where that can be."""
-    if callback is None:
-        return None
-    said: Any = callback(*given)
-    return cast(T, await said if inspect.isawaitable(said) else said)

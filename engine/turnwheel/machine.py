@@ -26,7 +26,7 @@ from turnwheel.control import Control
 from turnwheel.effects import CallModel, Effect, ExecuteTool
 from turnwheel.errors import Misuse, UnexpectedOutcome
 from turnwheel.events import Event
-from turnwheel.folds import ANSWERS, CALL_NOTES, DEFAULTS, NOTES, STEPS, brief
+from turnwheel.folds import ANSWERS, CALL_NOTES, DEFAULTS, NOTES, SECOND_LOOK, STEPS, Looked, brief
 from turnwheel.outcomes import HOOKS, Begun, Outcome, Progress
 from turnwheel.rules import Ask, BatchState, Decision, Dialect, State, Trigger, Verdict
 from turnwheel.run import ASKS, CALL_ASKS, CALL_EMITS, EMITS, Call, Run
@@ -59,6 +59,7 @@ _Noted = tuple[Call | None, Any, Trigger]
 _BATCH_OVER: Final = BatchState.Over
 _CHECK_STOP: Final = State.CheckStop
 _THE_END: Final = State.Done
+_TURN_END: Final = State.TurnEnd
 _EXECUTING_TOOLS: Final = State.ExecutingTools
 _ANNOUNCE: Final = Trigger.announce
 _BEGIN: Final = Trigger.begin
@@ -90,11 +91,12 @@ class Machine:
         self._asked: tuple[Effect, Call | None] | None = None
         self._inbox: deque[_Noted] = deque([(None, begun, _BEGIN)])
         self._outstanding: dict[int, tuple[Effect, Call | None]] = {}
-        self._absent = {
+        self._absent: dict[Ask, tuple[Outcome | Looked, Trigger]] = {
             asks: (outcome, trigger)
             for asks, (hook, trigger, outcome) in DEFAULTS.items()
             if hook not in begun.config.hooks
         }
+        self._absent[Ask.look_again] = SECOND_LOOK
         self._model_call: int | None = None
         self._ids = 0
         self._fired: list[tuple[int, Verdict, int | None]] = []
@@ -191,10 +193,12 @@ class Machine:
         Facts that no row can look at any more are left out, so that runs which differ only in their past meet again.
         """
         run, state = self._run, self._run.control.state
-        facts = [getattr(run.control, name) for name in _FACTS]
+        facts = [getattr(run.control, name) for name in (_FACTS if self.position else _FIRST_FACTS)]
         answer: list[Hashable] = []
         if state is _CHECK_STOP:
             answer = [run.control.stop_reason, *(call.name for call in run.tool_calls)]
+        elif state is _TURN_END:
+            answer = [run.control.stop_reason in ("error", "aborted")]
         batch: list[Hashable] = []
         if state is _EXECUTING_TOOLS:
             batch = [getattr(run.control, name) for name in _BATCH_FACTS]
@@ -423,4 +427,5 @@ _ORDERS: Final[Mapping[Ask, Callable[[Machine], None]]] = {
 
 _NAMES: Final = [f.name for f in attrs.fields(Control)]
 _BATCH_FACTS: Final = tuple(_NAMES[_NAMES.index("batch") :])
-_FACTS: Final = tuple(name for name in _NAMES[: _NAMES.index("batch")] if name not in ("stop_reason", "calls"))
+_FIRST_FACTS: Final = tuple(name for name in _NAMES[: _NAMES.index("batch")] if name not in ("stop_reason", "calls"))
+_FACTS: Final = tuple(name for name in _FIRST_FACTS if name not in ("prompt", "continuable"))

@@ -165,7 +165,10 @@ class UserMessage:
 @final
 @value
 class AssistantMessage:
-    """What the model answered, whole or as far as it has come."""
+    """What the model answered, whole or as far as it has come.
+
+    `thinking_level` is the one that was asked for; the loop notes it in the final message (Pi 0.99.1).
+    """
 
     role: ClassVar[str] = "assistant"
     content: Sequence[Content] = ()
@@ -178,6 +181,7 @@ class AssistantMessage:
     usage: Usage | None = None
     error_message: str | None = None
     timestamp: int | None = None
+    thinking_level: str | None = None
     omitted: frozenset[str] = _omitted()
     extra: Extra = _extra()
 
@@ -234,7 +238,7 @@ class ToolResult:
     """What a tool gives back: `content` for the model, `details` for programs.
 
     `terminate` is True when the tool wants the chain of turns to end after this batch; it ends when every result of the
-    batch says so. `is_error` and `structured_content` are carried along; no dialect up to 0.85.1 acts upon them.
+    batch says so. `is_error` True makes the result an error (Pi 0.99.1; before, it was carried along).
     """
 
     content: Sequence[Content] | Absent | None = ()

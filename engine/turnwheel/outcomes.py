@@ -8,7 +8,7 @@ model's answer (turnwheel.stream) are outcomes, too; they need no id, since one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 from attrs import field
 
@@ -21,7 +21,9 @@ HOOKS = (
     "steering",
     "follow_up",
     "prepare_next_turn",
+    "prepare_request",
     "should_stop",
+    "finish_turn",
     "before_tool_call",
     "after_tool_call",
 )
@@ -69,11 +71,15 @@ class Polled:
 @final
 @value
 class NextTurn:
-    """What the next turn gets instead; None leaves as it is."""
+    """What the next turn gets instead; None leaves as it is.
+
+    `messages` go in before those that were queued (Pi 0.86.0; no part of earlier dialects).
+    """
 
     context: Context | None = None
     model: str | None = None
     thinking_level: str | None = None
+    messages: Sequence[Message] = ()
 
 
 @final
@@ -89,12 +95,48 @@ class NextTurnPrepared:
 
 @final
 @value
+class NextRequest:
+    """What this request and those after it get instead; None leaves as it is."""
+
+    context: Context | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+
+
+@final
+@value
+class RequestPrepared:
+    """The answer to PrepareRequest; `changes` None changes nothing."""
+
+    type: ClassVar[str] = "request_prepared"
+    effect: int
+    changes: NextRequest | None = None
+    at: int | None = None
+
+
+@final
+@value
 class StopDecided:
     """The answer to AskToStop."""
 
     type: ClassVar[str] = "stop_decided"
     effect: int
     stop: bool = False
+    at: int | None = None
+
+
+TurnAction = Literal["end", "continue"]
+"""What a finish hook may ask for: the end of the run, or one more turn where nothing else causes one."""
+
+
+@final
+@value
+class TurnFinished:
+    """The answer to FinishTurn; `action` None leaves it to the loop whether it goes on."""
+
+    type: ClassVar[str] = "turn_finished"
+    effect: int
+    action: TurnAction | None = None
     at: int | None = None
 
 
@@ -161,13 +203,17 @@ class Returned:
 @final
 @value
 class ResultChanges:
-    """What the after hook puts in place of parts of a result; None and ABSENT leave a part as it is."""
+    """What the after hook puts in place of parts of a result; None and ABSENT leave a part as it is.
+
+    `usage` counts from Pi 0.81.0 on, `structured_content` from 0.99.1; there new content without it drops the old one.
+    """
 
     content: Sequence[Content] | Absent | None = ABSENT
     details: Json = ABSENT
     is_error: bool | Absent | None = ABSENT
     terminate: Json = ABSENT
     usage: Json = ABSENT
+    structured_content: Json = ABSENT
 
 
 @final
@@ -207,7 +253,7 @@ class Failed:
     at: int | None = None
 
 
-LoopOutcome = Begun | Polled | NextTurnPrepared | StopDecided | Failed | StreamStep
+LoopOutcome = Begun | Polled | NextTurnPrepared | RequestPrepared | StopDecided | TurnFinished | Failed | StreamStep
 CallOutcome = ArgumentsPrepared | BeforeAnswered | Progress | Returned | AfterAnswered | Raised
 Outcome = LoopOutcome | CallOutcome
 """What the world tells the machine."""

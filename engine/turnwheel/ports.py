@@ -32,6 +32,14 @@ def _prepared(effect: Any, said: Any, now: int | None) -> Outcome:
     return oc.NextTurnPrepared(effect.id, said, now)
 
 
+def _request(effect: Any, said: Any, now: int | None) -> Outcome:
+    return oc.RequestPrepared(effect.id, said, now)
+
+
+def _finished(effect: Any, said: Any, now: int | None) -> Outcome:
+    return oc.TurnFinished(effect.id, said, now)
+
+
 def _decided(effect: Any, said: Any, now: int | None) -> Outcome:
     return oc.StopDecided(effect.id, bool(said), now)
 
@@ -70,7 +78,9 @@ PORTS: Final[Mapping[type, tuple[str, Answer]]] = {
     fx.PollSteeringAgain: ("poll_steering", _polled),
     fx.PollFollowUp: ("poll_follow_up", _polled),
     fx.PrepareNextTurn: ("prepare_next_turn", _prepared),
+    fx.PrepareRequest: ("prepare_request", _request),
     fx.AskToStop: ("ask_to_stop", _decided),
+    fx.FinishTurn: ("finish_turn", _finished),
     fx.PrepareArguments: ("prepare_arguments", _arguments),
     fx.BeforeToolCall: ("before_tool_call", _before),
     fx.AfterToolCall: ("after_tool_call", _after),

@@ -53,13 +53,16 @@ class Trigger(StrEnum):
     steering_again = "steering_again"
     follow_up = "follow_up"
     prepared = "prepared"
+    request_prepared = "request_prepared"
     started = "started"
     delta = "delta"
     finished = "finished"
     stop = "stop"
+    turn_finished = "turn_finished"
     failed = "failed"
     ready = "ready"
     announce = "announce"
+    looked = "looked"
     execute = "execute"
     cancel = "cancel"
     arguments = "arguments"
@@ -94,18 +97,25 @@ class Emit(StrEnum):
 
 
 class Ask(StrEnum):
-    """The one thing that a rule asks for after its events: an effect, or the next step of a batch."""
+    """The one thing that a rule asks for after its events: an effect, the next step of a batch, or a second look.
+
+    `look_again` asks nobody: `looked` fires when the rule's events have been handed out, so that what their listeners
+    did counts.
+    """
 
     poll_steering = "PollSteering"
     poll_steering_again = "PollSteeringAgain"
     poll_follow_up = "PollFollowUp"
     call_model = "CallModel"
     prepare_next_turn = "PrepareNextTurn"
+    prepare_request = "PrepareRequest"
     ask_to_stop = "AskToStop"
+    finish_turn = "FinishTurn"
     start_batch = "start the batch"
     announce_next = "announce the next call"
     execute_next = "execute the next call"
     cancel_next = "cancel the next call"
+    look_again = "look again"
     prepare_arguments = "PrepareArguments"
     before_tool_call = "BeforeToolCall"
     execute_tool = "ExecuteTool"
@@ -262,7 +272,7 @@ class Switches:
         metadata={"since": "0.80.7", "why": "the after hook no longer drops fields of a result that it does not name"}
     )
     tool_names_added: bool = field(
-        metadata={"since": "0.80.7", "why": "addedToolNames of a result is copied into its message"}
+        metadata={"since": "0.80.7", "why": "addedToolNames of a result is copied into its message, until 0.85.1"}
     )
     result_usage: bool = field(
         metadata={
@@ -275,6 +285,27 @@ class Switches:
             "since": "0.84.0",
             "why": "the rules by which arguments are coerced, named after a version of Pi that has them",
         }
+    )
+    loadouts: bool = field(
+        default=False,
+        metadata={
+            "since": "0.86.0",
+            "why": "system prompt and tools are system messages of the transcript, which say what changed",
+        },
+    )
+    thinking_levels: bool = field(
+        default=False, metadata={"since": "0.99.1", "why": "an answer carries the thinking level that was asked for"}
+    )
+    error_flags: bool = field(
+        default=False,
+        metadata={"since": "0.99.1", "why": "a result that says isError is an error without being raised"},
+    )
+    structured_content: bool = field(
+        default=False,
+        metadata={
+            "since": "0.99.1",
+            "why": "the after hook may replace structuredContent, and drops it where it replaces the content alone",
+        },
     )
 
 

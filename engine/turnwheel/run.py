@@ -17,11 +17,13 @@ from turnwheel import effects, events
 from turnwheel.control import CallControl, Control
 from turnwheel.effects import Effect, FinishedTurn
 from turnwheel.events import Event
+from turnwheel.loadout import Declarations, announced, declared
 from turnwheel.messages import ABSENT, AssistantMessage, Json, Message, ToolCall, ToolResult, ToolResultMessage
-from turnwheel.outcomes import Begun, NextTurn, ResultChanges
+from turnwheel.outcomes import Begun, NextRequest, NextTurn, ResultChanges
 from turnwheel.rules import AnyState, Ask, BatchState, CallState, Emit, Switches
 from turnwheel.stream import Delta, Partial, Started
 from turnwheel.tool import Context, Request, Tool
+from turnwheel.transcript import Transcript
 
 Queue = deque[Event]
 
@@ -111,15 +113,20 @@ class Run:
         self.take_tools(begun.context.tools)
         self.messages = begun.context.messages
         self.new_messages = type(self.messages)()
+        self.prepared: Sequence[Message] = ()
         self.pending: Sequence[Message] = begun.prompts or ()
         self.answer = AssistantMessage()
         self.tool_calls: tuple[ToolCall, ...] = ()
         self.results: list[ToolResultMessage] = []
+        self.untold: list[ToolResultMessage] = []
         self.calls: list[Call] = []
         self.reported = 0
         self.launched = 0
+        self.turns = 0
         self.now: int | None = None
         self.failure: str | None = None
+        self.declared: Declarations = {}
+        self.declared_in = Transcript()
         self.begin_answer()
         last = self.messages[-1].role if self.messages else None
         self.control.prompt = begun.prompts is not None
@@ -132,6 +139,7 @@ class Run:
         other.control = evolve(self.control)
         other.calls = [call.copy(other.control) for call in self.calls]
         other.results = list(self.results)
+        other.untold = list(self.untold)
         other.steps = list(self.steps)
         other.partial = Partial(other.steps)
         return other
@@ -142,9 +150,14 @@ class Run:
         return Context(self.system_prompt, self.messages, self.tools)
 
     @property
+    def request(self) -> Request:
+        """What the model is asked next."""
+        return Request(self.model, self.thinking_level, self.context)
+
+    @property
     def turn(self) -> FinishedTurn:
         """The turn that has just ended."""
-        return FinishedTurn(self.answer, tuple(self.results), self.context, self.new_messages)
+        return FinishedTurn(self.answer, tuple(self.results), self.context, self.new_messages, self.turns)
 
     # --- what outcomes bring --------------------------------------------------------------------------------------
 
@@ -171,18 +184,24 @@ class Run:
 
     def take_answer(self, message: AssistantMessage) -> None:
         """Note the final answer: it takes the place of the partial one."""
+        if self.switches.thinking_levels:
+            message = evolve(message, thinking_level=self.thinking_level)
         self.answer = message
+        self.turns += 1
         self.results = []
+        self.untold = []
         self.messages = self.messages.appended(message)
         self.new_messages = self.new_messages.appended(message)
         self.control.stop_reason = message.stop_reason
         self.tool_calls = message.tool_calls
         self.control.calls = len(self.tool_calls)
 
-    def take_changes(self, changes: NextTurn | None) -> None:
-        """Let the preparation of a turn take effect, for all turns to come."""
+    def take_changes(self, changes: NextTurn | NextRequest | None) -> None:
+        """Let the preparation of a turn or of a request take effect, for all turns to come."""
         if changes is None:
             return
+        if isinstance(changes, NextTurn) and self.switches.loadouts:
+            self.prepared = changes.messages
         if changes.context is not None:
             self.system_prompt = changes.context.system_prompt
             self.messages = changes.context.messages
@@ -201,10 +220,24 @@ class Run:
         terminate = _given(changes.terminate, old.terminate)
         if self.switches.fields_kept:
             usage = _given(changes.usage, old.usage) if self.switches.result_usage else old.usage
-            call.result = evolve(old, content=content, details=details, terminate=terminate, usage=usage)
+            call.result = evolve(
+                old,
+                content=content,
+                details=details,
+                terminate=terminate,
+                usage=usage,
+                structured_content=self._structured(old, changes),
+            )
         else:
             call.result = ToolResult(content, details, terminate)
         call.is_error = _given(changes.is_error, call.is_error)
+
+    def _structured(self, old: ToolResult, changes: ResultChanges) -> Json:
+        """Return the structured content that is left: it may not fit content that was replaced (Pi 0.99.1)."""
+        if not self.switches.structured_content:
+            return old.structured_content
+        replaced = changes.content is not None and changes.content is not ABSENT
+        return _given(changes.structured_content, ABSENT if replaced else old.structured_content)
 
     def start_batch(self) -> None:
         """List the calls of the answer, and look up whether they must run one after the other."""
@@ -239,6 +272,11 @@ class Run:
             self.launched += 1
         return self.calls[self.launched]
 
+    def finish_turn(self, number: int) -> Effect:
+        """Tell the hook of the turn, with its results in the context; turn_end comes after it."""
+        self.take_results()
+        return effects.FinishTurn(number, self.turn)
+
     # --- what the rules of a tool call ask for --------------------------------------------------------------------
 
     def prepare_arguments(self, call: Call, number: int) -> Effect:
@@ -263,14 +301,25 @@ class Run:
     # --- what rules emit ------------------------------------------------------------------------------------------
 
     def inject(self, queue: Queue) -> None:
-        """Emit and append the messages that wait: prompts, steering, follow-up."""
-        for message in self.pending:
+        """Emit and append the messages that wait: prompts, prepared messages, steering, follow-up."""
+        messages = [*self.prepared, *self.pending] if self.prepared else self.pending
+        if self.switches.loadouts:
+            messages = announced(messages, self._declared(), self.tools, self.now)
+        for message in messages:
             queue.append(events.MessageStart(message))
             queue.append(events.MessageEnd(message))
-        if self.pending:
-            self.messages = self.messages.appended(*self.pending)
-            self.new_messages = self.new_messages.appended(*self.pending)
-            self.pending = ()
+        if messages:
+            self.messages = self.messages.appended(*messages)
+            self.new_messages = self.new_messages.appended(*messages)
+            self.prepared = self.pending = ()
+
+    def _declared(self) -> Declarations:
+        """Return which tools the transcript declares; only what is new in it is looked at."""
+        continued = self.messages.extends(self.declared_in)
+        new = self.messages[len(self.declared_in) if continued else 0 :]
+        self.declared = declared(new, self.declared if continued else None)
+        self.declared_in = self.messages
+        return self.declared
 
     def start_message(self, queue: Queue) -> None:
         """Emit the start of the answer: the partial one where it streams, else the final one."""
@@ -312,14 +361,20 @@ class Run:
             self.now,
         )
         self.results.append(message)
+        self.untold.append(message)
         queue.append(events.MessageStart(message))
         queue.append(events.MessageEnd(message))
 
+    def take_results(self) -> None:
+        """Let the results of the batch be part of the context from here on."""
+        if self.untold:
+            self.messages = self.messages.appended(*self.untold)
+            self.new_messages = self.new_messages.appended(*self.untold)
+            self.untold = []
+
     def end_turn(self, queue: Queue) -> None:
-        """Emit the end of the turn; its results are part of the context from here on."""
-        if self.results:
-            self.messages = self.messages.appended(*self.results)
-            self.new_messages = self.new_messages.appended(*self.results)
+        """Emit the end of the turn, whose results are part of the context."""
+        self.take_results()
         queue.append(events.TurnEnd(self.answer, tuple(self.results)))
 
     def start_call(self, call: Call, queue: Queue) -> None:
@@ -366,9 +421,11 @@ ASKS: Mapping[Ask, Callable[[Run, int], Effect]] = {
     Ask.poll_steering: lambda _, number: effects.PollSteering(number),
     Ask.poll_steering_again: lambda _, number: effects.PollSteeringAgain(number),
     Ask.poll_follow_up: lambda _, number: effects.PollFollowUp(number),
-    Ask.call_model: lambda run, number: effects.CallModel(number, Request(run.model, run.thinking_level, run.context)),
+    Ask.call_model: lambda run, number: effects.CallModel(number, run.request),
     Ask.prepare_next_turn: lambda run, number: effects.PrepareNextTurn(number, run.turn),
+    Ask.prepare_request: lambda run, number: effects.PrepareRequest(number, run.request),
     Ask.ask_to_stop: lambda run, number: effects.AskToStop(number, run.turn),
+    Ask.finish_turn: Run.finish_turn,
 }
 """The effects that the loop's rules ask for."""
 

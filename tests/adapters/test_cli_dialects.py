@@ -113,4 +113,4 @@ class TestTable:
         ended = turnwheel("dialects", *arguments)
 
         assert (ended.status, ended.out) == (2, "")
-        assert ended.err == "turnwheel: there is no dialect 'pi-9'; there are pi-0.80.2, pi-0.85.1\n"
+        assert ended.err == "turnwheel: there is no dialect 'pi-9'; there are pi-0.80.2, pi-0.85.1, pi-1.6.0\n"

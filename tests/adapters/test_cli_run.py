@@ -68,6 +68,15 @@ class TestShown:
         assert "counted: 1 turn" in ended.out
         assert "The stop hook outranks" in ended.out
 
+    @pytest.mark.parametrize("dialect", ["pi-0.85.1", "pi-1.6.0"])
+    def test_max_turns_in_each_dialect_that_has_such_a_hook(self, turnwheel: Command, dialect: str) -> None:
+        """The hook is the one that the Agent of the dialect has; the run ends after the same turn."""
+        turnwheel.write("a.md", "x")
+        ended = turnwheel("run", "--dialect", dialect, "--max-turns", "1", "--json", "read a.md")
+
+        assert (ended.status, ended.err) == (0, "")
+        assert sum(json.loads(line)["type"] == "turn_end" for line in ended.out.splitlines()) == 1
+
     def test_without_tools(self, turnwheel: Command) -> None:
         """A model that is given no tool calls none."""
         assert "→" not in turnwheel("run", "--tools", "", "read a.md").out.partition("states:")[0]

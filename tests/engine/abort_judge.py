@@ -1,16 +1,17 @@
-"""What Pi's traces show for an abort (0.80.2 and 0.85.1), as rules: each yields what it complains of in a trace."""
+"""What Pi's traces show for an abort (all dialects), as rules: each yields what it complains of in a trace.
+
+The rules about tool calls are in tests.engine.abort_calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tests.engine.abort_traces import NEVER, NEW, OLD, Run, Turn, event, kind, role, text_of, turns_of
+from tests.engine import abort_calls
+from tests.engine.abort_calls import Complaints
+from tests.engine.abort_traces import LATEST, OLD, Run, Turn, event, kind, role
 from turnwheel.testing.scenario import Throws
-
-ABORTED: Final = "Operation aborted"
-
-Complaints = Iterator[str]
 
 
 def the_past_stays(run: Run) -> Complaints:
@@ -71,125 +72,33 @@ def messages_pair(run: Run) -> Complaints:
         yield "a message has no end"
 
 
-def calls_pair(run: Run) -> Complaints:
-    """Every call that starts has one end, and one result message in the order of the calls; turn_end lists them."""
-    for turn in run.turns:
-        lines = run.lines[turn.answered : turn.end]
-        for what in ("tool_execution_start", "tool_execution_end"):
-            ids = [event(line)["toolCallId"] for line in lines if kind(line) == what]
-            if len(ids) != len({*ids}):
-                yield f"a call has two {what}"
-        if any(turn.ends.get(call, NEVER) < start for call, start in turn.starts.items()):
-            yield "a call ends before it starts"
-        if run.threw and turn is run.turns[-1]:
-            continue
-        if not ({*turn.starts} == {*turn.ends} and turn.results == [*turn.starts]):
-            yield f"starts {[*turn.starts]}, ends {[*turn.ends]}, results {turn.results}"
-        listed = [message["toolCallId"] for message in event(run.lines[turn.end]).get("toolResults", ())]
-        if listed != turn.results:
-            yield f"turn_end lists {listed}, told were {turn.results}"
-
-
-def calls_start_in_order(run: Run) -> Complaints:
-    """In the order of the answer and without a gap; where some are missing, there was an abort."""
-    for turn in run.turns:
-        ids = [*turn.calls]
-        if [*turn.starts] != ids[: len(turn.starts)]:
-            yield f"announced {[*turn.starts]} of {ids}"
-        if len(turn.starts) < len(ids) and not (turn.hard_stop or run.threw or run.at < turn.end):
-            yield f"{ids[len(turn.starts) :]} dropped before the abort"
-
-
-def none_is_announced_after(run: Run) -> Complaints:
-    """After the abort no call is announced but the first of its batch; refused calls are no matter of abort."""
-    for turn in run.turns:
-        for call, start in turn.starts.items():
-            if start > run.at and call != next(iter(turn.calls)) and not turn.refused(run.name):
-                yield f"{call} is announced after the abort"
-
-
 def hard_stop_is_quiet(run: Run) -> Complaints:
-    """Behind an answer with error or aborted: turn_end without results and agent_end, no callback."""
+    """Behind an answer with error or aborted: turn_end without results and agent_end, no callback.
+
+    In 1.6.0 the finish hook hears of it first, and what it says does not count.
+    """
     for turn in run.turns:
         if turn.hard_stop:
             follows = [kind(line) for line in run.lines[turn.answered + 1 :]]
-            if follows != ["turn_end", "agent_end", "result"]:
+            told = ["finishTurn"] if finishing(run) is not None else []
+            wanted = ["throws"] if run.threw else ["turn_end", "agent_end", "result"]
+            if follows != [*told, *wanted] or (run.threw and not told):
                 yield f"after a hard stop: {follows}"
 
 
-def late_preparation_fails(run: Run) -> Complaints:
-    """Not prepared at the abort is not executed: the call ends aborted, or with what was wrong with it anyway."""
-    for turn in run.turns:
-        for call in turn.starts:
-            if turn.prepared(call) <= run.at or turn.refused(run.name) or call not in turn.ends:
-                continue
-            wanted = own_failure(run, turn, call) or ABORTED
-            if run.text(turn, call).split("\n")[0] != wanted or not event(run.lines[turn.ends[call]])["isError"]:
-                yield f"{call} was prepared after the abort and ends with {run.text(turn, call)!r}, not {wanted!r}"
-            if call in turn.executed:
-                yield f"{call} was prepared after the abort and executed"
+def finishing(run: Run) -> Sequence[Any] | None:
+    """Return what the finish hook of a run says each time; None where there is none."""
+    hooks = run.scenario.hooks
+    if run.name != LATEST:
+        return None
+    return hooks.should_stop_after_turn if hooks.finish_turn is None else hooks.finish_turn
 
 
-def own_failure(run: Run, turn: Turn, call: str) -> str | None:
-    """Return the first line of what is wrong with a call, abort or not: its tool, arguments or hook."""
-    name = turn.calls[call]
-    if name not in turn.tools:
-        return f"Tool {name} not found"
-    shim = next(tool for tool in run.scenario.tools if tool.name == name).prepare_arguments
-    if shim is not None and shim.throws is not None:
-        return shim.throws
-    calm = next((other for other in turns_of(run.calm) if other.number == turn.number), None)
-    if calm is not None and call in calm.ends:
-        said = text_of(run.calm[calm.ends[call]]).split("\n")[0]
-        if said.startswith("Validation failed for tool"):
-            return said
-    hook = (run.scenario.hooks.before_tool_call or {}).get(call)
-    return None if hook is None else hook.throws
-
-
-def hook_is_still_asked(run: Run) -> Complaints:
-    """Only after the before hook is the abort looked at: a call that ends aborted in its preparation has asked it."""
-    for turn in run.turns:
-        for call in turn.starts:
-            ended = turn.ends.get(call)
-            if ended is None or turn.prepared(call) <= run.at or run.text(turn, call) != ABORTED:
-                continue
-            if run.scenario.hooks.before_tool_call is not None and call not in turn.befores:
-                yield f"{call} was aborted without asking its hook"
-
-
-def prepared_calls(run: Run) -> Complaints:
-    """In 0.80.2 a call that was prepared before the abort and waits is executed; in 0.85.1 it is cancelled."""
-    for turn in run.turns:
-        for call in turn.starts:
-            waits = turn.prepared(call) <= run.at < min(turn.executed.get(call, NEVER), turn.ends.get(call, NEVER))
-            if not waits or run.threw:
-                continue
-            if run.name == OLD and call not in turn.executed:
-                yield f"{call} was prepared before the abort and not executed"
-            if run.name == NEW and run.text(turn, call) != ABORTED:
-                yield f"{call} waited at the abort and ends with {run.text(turn, call)!r}"
-
-
-def nothing_is_executed_after(run: Run) -> Complaints:
-    """In 0.85.1 no tool starts after the abort; in 0.80.2 only one that was prepared before, in a parallel batch."""
-    for turn in run.turns:
-        for call, started in turn.executed.items():
-            if started > run.at and (run.name == NEW or turn.prepared(call) > run.at):
-                yield f"{call} is executed after the abort"
-
-
-def running_tools_finish(run: Run) -> Complaints:
-    """No running tool is interrupted: after hook, end and result follow as usual."""
-    for turn in run.turns:
-        for call, started in turn.executed.items():
-            if run.threw and call not in turn.ends:
-                continue
-            if not turn.ends.get(call, 0) > started:
-                yield f"{call} was executed and has no end"
-            hooked = run.scenario.hooks.after_tool_call is not None
-            if hooked and not started < turn.afters.get(call, 0) < turn.ends.get(call, NEVER):
-                yield f"{call} was executed and its after hook was not asked"
+def the_hook_hears_of_every_turn(run: Run) -> Complaints:
+    """In 1.6.0 the finish hook is asked right before every turn_end, and nowhere else."""
+    wanted = [] if finishing(run) is None else [turn.end - 1 for turn in run.turns]
+    if run.places("finishTurn") != wanted:
+        yield f"the finish hook is asked at {run.places('finishTurn')}, not at {wanted}"
 
 
 def the_model_answers_aborted(run: Run) -> Complaints:
@@ -222,27 +131,37 @@ def the_loop_goes_on_as_ever(run: Run) -> Complaints:
 def after_turn(run: Run, turn: Turn) -> list[str]:
     """Return what follows a turn_end, up to the next event or to the throw."""
     asks = Asks(run, turn.end)
+    hooks = run.scenario.hooks
     goes_on = chain(run, turn)
-    if run.name == OLD and asks.fails("prepareNextTurn", run.scenario.hooks.prepare_next_turn):
+    if run.name == OLD and asks.fails("prepareNextTurn", hooks.prepare_next_turn):
         return asks.failed()
-    stop = asks.ask("shouldStopAfterTurn", run.scenario.hooks.should_stop_after_turn)
-    if isinstance(stop, Throws):
+    wish = finish(run, turn) if run.name == LATEST else asks.ask("shouldStopAfterTurn", hooks.should_stop_after_turn)
+    if isinstance(wish, Throws):
         return asks.failed()
-    if stop:
+    if wish in (True, "end"):
         return [*asks.names, "agent_end"]
     brought = asks.ask("getSteeringMessages", run.scenario.steering)
     if not isinstance(brought, Throws) and not (goes_on or brought):
         brought = asks.ask("getFollowUpMessages", run.scenario.follow_up)
-        if not brought:
+        if not brought and wish != "continue":
             return [*asks.names, "agent_end"]
     if isinstance(brought, Throws):
         return asks.failed()
-    if run.name == NEW:
-        if asks.fails("prepareNextTurn", run.scenario.hooks.prepare_next_turn):
+    if run.name != OLD:
+        if asks.fails("prepareNextTurn", hooks.prepare_next_turn):
             return asks.failed()
         if not brought and isinstance(asks.ask("getSteeringMessages", run.scenario.steering), Throws):
             return asks.failed()
     return [*asks.names, "turn_start"]
+
+
+def finish(run: Run, turn: Turn) -> str | None:
+    """Return what the finish hook has said of a turn."""
+    items = finishing(run) or ()
+    said = items[turn.number] if turn.number < len(items) else None
+    if isinstance(said, bool) or said is None:
+        return "end" if said else None
+    return str(said.action) if said.action else None
 
 
 def chain(run: Run, turn: Turn) -> bool:
@@ -282,17 +201,11 @@ RULES: Final[Sequence[Callable[[Run], Complaints]]] = (
     the_result_is_what_was_told,
     turns_nest,
     messages_pair,
-    calls_pair,
-    calls_start_in_order,
-    none_is_announced_after,
     hard_stop_is_quiet,
-    late_preparation_fails,
-    hook_is_still_asked,
-    prepared_calls,
-    nothing_is_executed_after,
-    running_tools_finish,
+    the_hook_hears_of_every_turn,
     the_model_answers_aborted,
     the_loop_goes_on_as_ever,
+    *abort_calls.RULES,
 )
 
 

@@ -14,6 +14,7 @@ from turnwheel.testing.scenario import Abort, Scenario
 
 OLD: Final = "pi-0.80.2"
 NEW: Final = "pi-0.85.1"
+LATEST: Final = "pi-1.6.0"
 NEVER: Final = 1_000_000
 """A line that no trace reaches."""
 
@@ -70,7 +71,7 @@ class Turn:
 
     def refused(self, name: str) -> bool:
         """Say whether the calls were refused without being looked at, since the answer was cut off."""
-        return name == NEW and self.message["stopReason"] == "length"
+        return name != OLD and self.message["stopReason"] == "length"
 
     def prepared(self, call: str) -> int:
         """Return the first line that shows that a call is through with its preparation."""
@@ -96,6 +97,17 @@ class Run:
     def threw(self) -> bool:
         """Whether the run failed."""
         return "throws" in self.lines[-1]
+
+    @property
+    def hooked(self) -> bool:
+        """Whether there is a before hook."""
+        return self.scenario.hooks.before_tool_call is not None
+
+    def sequential(self, turn: Turn) -> bool:
+        """Say whether the calls of a turn run one after the other: one tool of them is enough to want it."""
+        called = {name for name in turn.calls.values() if name in turn.tools}
+        wanting = {tool.name for tool in self.scenario.tools if tool.execution_mode == "sequential"}
+        return self.scenario.config.tool_execution == "sequential" or bool(called & wanting)
 
     def places(self, *kinds: str) -> list[int]:
         """Return the lines of these kinds."""

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from turnwheel import effects as fx
 from turnwheel import events as ev
 from turnwheel import outcomes as oc
+from turnwheel.loadout import led
 from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import (
     ABSENT,
@@ -21,14 +22,27 @@ from turnwheel.messages import (
     ToolResultMessage,
     user,
 )
-from turnwheel.outcomes import HOOKS, Begun, NextTurn, Outcome, ResultChanges, RunConfig
+from turnwheel.outcomes import (
+    HOOKS,
+    Begun,
+    NextRequest,
+    NextTurn,
+    Outcome,
+    ResultChanges,
+    RunConfig,
+    TurnAction,
+)
 from turnwheel.rules import Decision
 from turnwheel.stream import Finished, Started, StreamStep, TextDelta
 from turnwheel.table import DEFAULT_DIALECT
+from turnwheel.table import dialect as dialect_of
 from turnwheel.tool import Context, ExecutionMode, Tool
 from turnwheel.transcript import Transcript
 
 BOTH = ("pi-0.80.2", "pi-0.85.1")
+"""The dialects up to Pi 0.85: no system messages, and a hook that is asked to stop."""
+LATEST = "pi-1.6.0"
+ALL = (*BOTH, LATEST)
 QUEUES = frozenset({"steering", "follow_up"})
 TOOLS = (Tool("work"), Tool("alone", execution_mode="sequential"))
 
@@ -46,10 +60,16 @@ def begin(
     tools: tuple[Tool, ...] = TOOLS,
     at: int | None = None,
 ) -> Machine:
-    """Return a machine at its very beginning; all hooks are configured unless said otherwise."""
+    """Return a machine at its very beginning; all hooks are configured unless said otherwise.
+
+    Its context leads with a system message where the dialect has such messages.
+    """
     said = None if prompts is None else tuple(user(text) for text in prompts)
     config = RunConfig(tool_execution=mode, hooks=frozenset(hooks))
-    return Machine(Begun(Context("", Transcript(messages), tools), said, config, at), dialect)
+    context = Context("", Transcript(messages), tools)
+    if dialect_of(dialect).switches.loadouts and (context.messages or said is not None):
+        context = led(context)
+    return Machine(Begun(context, said, config, at), dialect)
 
 
 def calls(*ids: str, tool: str = "work") -> tuple[ToolCall, ...]:
@@ -140,8 +160,14 @@ class Hand:
     def prepared(self, changes: NextTurn | None = None) -> list[str]:
         return self.send(oc.NextTurnPrepared(self.effect("PrepareNextTurn").id, changes))
 
+    def request(self, changes: NextRequest | None = None) -> list[str]:
+        return self.send(oc.RequestPrepared(self.effect("PrepareRequest").id, changes))
+
     def decided(self, stop: bool = False) -> list[str]:
         return self.send(oc.StopDecided(self.effect("AskToStop").id, stop))
+
+    def finished(self, action: TurnAction | None = None) -> list[str]:
+        return self.send(oc.TurnFinished(self.effect("FinishTurn").id, action))
 
     def valid(self, call: str, arguments: Json = None) -> list[str]:
         return self.send(oc.ArgumentsPrepared(self.effect(f"PrepareArguments {call}").id, arguments))
@@ -176,6 +202,8 @@ def asked(*content: Content | str, stop_reason: StopReason | None = None, **setu
     hand.drain()
     if "steering" in setup.get("hooks", HOOKS):
         hand.polled()
+    if hand.machine.dialect.name == LATEST and "prepare_request" in setup.get("hooks", HOOKS):
+        hand.request()
     hand.answered(*content, stop_reason=stop_reason)
     return hand
 
@@ -214,6 +242,17 @@ _ANSWERS: dict[type, Any] = {
     fx.PollFollowUp: _polls,
     fx.CallModel: _answers,
     fx.PrepareNextTurn: lambda n: {"same": oc.NextTurnPrepared(n), "fails": oc.Failed(n, "unprepared")},
+    fx.PrepareRequest: lambda n: {
+        "same": oc.RequestPrepared(n),
+        "without tools": oc.RequestPrepared(n, NextRequest(Context())),
+        "fails": oc.Failed(n, "unprepared"),
+    },
+    fx.FinishTurn: lambda n: {
+        "on": oc.TurnFinished(n),
+        "end": oc.TurnFinished(n, "end"),
+        "continue": oc.TurnFinished(n, "continue"),
+        "fails": oc.Failed(n, "unfinished"),
+    },
     fx.AskToStop: lambda n: {
         "on": oc.StopDecided(n),
         "stop": oc.StopDecided(n, True),
@@ -261,6 +300,12 @@ def positions() -> Iterator[tuple[str, Hand]]:
     end = asked("hi", hooks=QUEUES)
     end.polled()
     yield "PollFollowUp", end
+    latest = Hand(begin(dialect=LATEST, hooks=["prepare_request", "finish_turn"]))
+    latest.drain()
+    yield "PrepareRequest", Hand(latest.machine.copy())
+    latest.request()
+    latest.answered("hi")
+    yield "FinishTurn", latest
 
 
 def asked_for_model() -> Hand:

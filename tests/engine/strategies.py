@@ -79,6 +79,7 @@ assistant_messages = st.builds(
     usage=st.none() | usages,
     error_message=maybe_texts,
     timestamp=times,
+    thinking_level=maybe_texts,
     extra=extras,
 )
 tool_result_messages = st.builds(
@@ -146,11 +147,14 @@ lasting_events: SearchStrategy[events.Event] = st.one_of(
 )
 
 turns = st.builds(effects.FinishedTurn, assistant_messages, tuples(tool_result_messages, most=1), contexts, transcripts)
+requests = st.builds(Request, texts, texts, contexts)
 any_effects: SearchStrategy[effects.Effect] = st.one_of(
     *[st.builds(kind, counts) for kind in (effects.PollSteering, effects.PollSteeringAgain, effects.PollFollowUp)],
-    st.builds(effects.CallModel, counts, st.builds(Request, texts, texts, contexts)),
+    st.builds(effects.CallModel, counts, requests),
+    st.builds(effects.PrepareRequest, counts, requests),
     st.builds(effects.PrepareNextTurn, counts, turns),
     st.builds(effects.AskToStop, counts, turns),
+    st.builds(effects.FinishTurn, counts, turns),
     st.builds(effects.PrepareArguments, counts, tool_calls, tools),
     st.builds(effects.BeforeToolCall, counts, tool_calls, tools, json_values, assistant_messages, contexts),
     st.builds(effects.ExecuteTool, counts, tool_calls, tools, json_values),
@@ -161,12 +165,14 @@ any_effects: SearchStrategy[effects.Effect] = st.one_of(
 )
 
 configs = st.builds(outcomes.RunConfig, texts, texts, modes, st.frozensets(st.sampled_from(outcomes.HOOKS)))
-next_turns = st.builds(outcomes.NextTurn, st.none() | contexts, maybe_texts, maybe_texts)
+next_turns = st.builds(outcomes.NextTurn, st.none() | contexts, maybe_texts, maybe_texts, message_lists)
+next_requests = st.builds(outcomes.NextRequest, st.none() | contexts, maybe_texts, maybe_texts)
 changes = st.builds(
     outcomes.ResultChanges,
     st.just(ABSENT) | st.none() | content_lists,
     maybe_json,
     st.just(ABSENT) | st.none() | st.booleans(),
+    maybe_json,
     maybe_json,
     maybe_json,
 )
@@ -175,6 +181,8 @@ any_outcomes: SearchStrategy[outcomes.Outcome] = st.one_of(
     st.builds(outcomes.Begun, contexts, st.none() | message_lists, configs, times),
     st.builds(outcomes.Polled, counts, message_lists, times),
     st.builds(outcomes.NextTurnPrepared, counts, st.none() | next_turns, times),
+    st.builds(outcomes.RequestPrepared, counts, st.none() | next_requests, times),
+    st.builds(outcomes.TurnFinished, counts, st.sampled_from([None, "end", "continue"]), times),
     st.builds(outcomes.StopDecided, counts, st.booleans(), times),
     st.builds(outcomes.ArgumentsPrepared, counts, json_values, times),
     st.builds(outcomes.BeforeAnswered, counts, st.booleans(), maybe_texts, st.booleans(), maybe_json, times),
@@ -235,6 +243,7 @@ message_json = st.one_of(
         usage=st.none() | usage_json,
         errorMessage=maybe_texts,
         timestamp=times,
+        thinkingLevel=maybe_texts,
     ),
     json_objects(
         {"role": st.just("toolResult"), "toolCallId": texts, "toolName": texts, "isError": st.booleans()},

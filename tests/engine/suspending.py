@@ -12,7 +12,7 @@ from turnwheel import effects as fx
 from turnwheel import outcomes as oc
 from turnwheel.machine import Machine
 from turnwheel.messages import Json, Message, ToolResult
-from turnwheel.outcomes import BeforeResult, NextTurn, ResultChanges
+from turnwheel.outcomes import BeforeResult, NextRequest, NextTurn, ResultChanges, TurnAction
 from turnwheel.stream import StreamStep
 from turnwheel.testing.play import ScenarioHost
 
@@ -55,8 +55,16 @@ class SuspendingHost:
         changes: NextTurn | None = await self._late(self._inner.prepare_next_turn, effect)
         return changes
 
+    async def prepare_request(self, effect: fx.PrepareRequest) -> NextRequest | None:
+        changes: NextRequest | None = await self._late(self._inner.prepare_request, effect)
+        return changes
+
     async def ask_to_stop(self, effect: fx.AskToStop) -> bool:
         return bool(await self._late(self._inner.ask_to_stop, effect))
+
+    async def finish_turn(self, effect: fx.FinishTurn) -> TurnAction | None:
+        action: TurnAction | None = await self._late(self._inner.finish_turn, effect)
+        return action
 
     async def before_tool_call(self, effect: fx.BeforeToolCall) -> BeforeResult | None:
         said: BeforeResult | None = await self._late(self._inner.before_tool_call, effect)
@@ -79,7 +87,9 @@ class SuspendingHost:
         await anyio.lowlevel.checkpoint()
         while alone and not due.is_set():
             for outcome in self.wait() or ():
-                report(outcome.partial)
+                # Late progress of a call of an earlier batch is nobody's.
+                if outcome.effect == effect.id:
+                    report(outcome.partial)
             for _ in range(TELLING):
                 await anyio.lowlevel.checkpoint()
         await due.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,14 +11,27 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from tests.engine.agents import Model, agent_of, both, later, raising, results_of, roles, text_of, when, words_of, work
+from tests.engine.agents import (
+    Model,
+    agent_of,
+    both,
+    later,
+    raising,
+    results_of,
+    roles,
+    script,
+    text_of,
+    when,
+    words_of,
+    work,
+)
 from turnwheel.agent import Agent
 from turnwheel.effects import AfterToolCall, BeforeToolCall
 from turnwheel.errors import Misuse
 from turnwheel.events import AgentEnd, Event
 from turnwheel.messages import CustomMessage, ImageContent, Message, TextContent, user
 from turnwheel.outcomes import BeforeResult, NextTurn, ResultChanges
-from turnwheel.tool import Context
+from turnwheel.tool import Context, Tool
 from turnwheel.transcript import Transcript
 
 PICTURE = ImageContent("aGk=", "image/png")
@@ -69,7 +83,7 @@ class TestPrompt:
         """A list of anything else is refused before the run begins."""
         agent = agent_of("hi")
         wrong: Any = ["go"]
-        with pytest.raises(Misuse, match="expected a text or messages"):
+        with pytest.raises(Misuse, match="expected messages, got 'go' among them"):
             await agent.prompt(wrong)
 
         assert len(agent.state.messages) == 0
@@ -340,12 +354,55 @@ class TestFailing:
         """A run that breaks off ends with an empty answer that carries the error, told like any answer."""
         agent = agent_of("hi", transform_context=raising(RuntimeError("no context")))
         heard = words_of(agent)
-        answer = agent.run_sync("go")
+        answer = anyio.run(agent.prompt, "go")
 
         assert answer is not None
         assert (answer.stop_reason, answer.error_message, answer.text) == ("error", "no context", "")
         assert heard[-4:] == ["start assistant", "end assistant", "turn_end", "agent_end"]
         assert agent.state.error_message == "no context"
+
+    def test_a_script_gets_the_exception(self) -> None:
+        """Without an event loop there is nobody who looks at the answer: what broke the run off is raised."""
+        agent = agent_of("hi", should_stop=raising(RuntimeError("no idea")))
+        with pytest.raises(RuntimeError, match="no idea") as caught:
+            agent.run_sync("go")
+
+        assert agent.failure is caught.value
+        assert agent.state.error_message == "no idea"
+
+    def test_who_raised(self) -> None:
+        """A note on the exception names the hook or the listener, and leaves the text as it was."""
+        agent = agent_of("hi", "hi", should_stop=raising(RuntimeError("no idea")))
+        with pytest.raises(RuntimeError) as by_hook:
+            agent.run_sync("go")
+        agent.subscribe(raising(ValueError("bad listener")))
+        with pytest.raises(ValueError, match="bad listener") as by_listener:
+            agent.run_sync("go")
+
+        assert by_hook.value.__notes__ == ["raised by should_stop"]
+        assert "raised by the listener" in by_listener.value.__notes__[0]
+
+    @pytest.mark.parametrize(
+        ("wrong", "text"),
+        [
+            ({"tools": [print]}, "expected a Tool, got <built-in function print>; turnwheel_tools.define"),
+            ({"tools": Tool("add")}, "expected a list of tools, got the tool add alone"),
+            ({"should_stop": 3}, "should_stop: expected a function, got 3"),
+        ],
+    )
+    def test_what_is_wrong_from_the_start(self, wrong: dict[str, Any], text: str) -> None:
+        """A tool that is none and a hook that cannot be called are refused when the agent is made."""
+        with pytest.raises(Misuse, match=re.escape(text)):
+            Agent(script("hi"), **wrong)
+
+    def test_what_cannot_be_queued(self) -> None:
+        """What is neither a text nor a message goes into no queue."""
+        agent = agent_of("hi")
+        wrong: Any = 3
+        with pytest.raises(Misuse, match="expected a text or a message, got 3"):
+            agent.steer(wrong)
+
+        assert not agent.has_queued()
 
     def test_the_exception_is_kept(self) -> None:
         """The exception itself is there for a program to look at, until the next run begins."""
@@ -359,7 +416,7 @@ class TestFailing:
             return messages
 
         agent = agent_of("hi", transform_context=transform)
-        agent.run_sync("go")
+        anyio.run(agent.prompt, "go")
         first = agent.failure
         agent.run_sync("again")
 

@@ -13,9 +13,9 @@ import pytest
 import trio
 
 from tests.engine.agents import BACKENDS, LONGEST, both, later, raising, when
-from tests.engine.by_hand import TOOLS, answer, calls, word
+from tests.engine.by_hand import ALL, TOOLS, answer, calls, word
 from tests.engine.by_hand import text_of as end_text
-from tests.engine.test_driver import Stream, World
+from tests.engine.test_driver import Stream, World, ports_of
 from turnwheel.async_driver import AsyncDriver
 from turnwheel.driver import Driver
 from turnwheel.errors import Stalled
@@ -25,6 +25,7 @@ from turnwheel.messages import AssistantMessage, ToolResult, user
 from turnwheel.outcomes import HOOKS, Begun, RunConfig
 from turnwheel.rules import Decision, State
 from turnwheel.stream import Finished, Started, StreamStep, TextDelta
+from turnwheel.table import DEFAULT_DIALECT
 from turnwheel.tool import Context, ExecutionMode
 
 TEXT = answer("hi")
@@ -60,12 +61,14 @@ class Ran:
         mode: ExecutionMode = "parallel",
         hooks: Sequence[str] = HOOKS,
         on_decision: Callable[[Decision], object] | None = None,
+        *,
+        dialect: str = DEFAULT_DIALECT,
     ) -> None:
         self.events: list[Any] = []
         self.world = world
         self.listen = listen
         config = RunConfig(tool_execution=mode, hooks=frozenset(hooks))
-        self.machine = Machine(Begun(Context(tools=TOOLS), (user("go"),), config))
+        self.machine = Machine(Begun(Context(tools=TOOLS), (user("go"),), config), dialect)
         self.driver = AsyncDriver(self.machine, world, on_decision=on_decision)
         self.error: BaseException | None = None
 
@@ -374,16 +377,14 @@ class TestPorts:
     """Ports that raise, at once or after they were suspended."""
 
     @pytest.mark.parametrize("suspended", [False, True])
-    @pytest.mark.parametrize(
-        "port", ["poll_steering", "poll_follow_up", "call_model", "prepare_next_turn", "ask_to_stop"]
-    )
+    @pytest.mark.parametrize(("dialect", "port"), [(name, port) for name in ALL for port in ports_of(name)])
     @both
-    async def test_of_the_run(self, port: str, suspended: bool) -> None:
+    async def test_of_the_run(self, dialect: str, port: str, suspended: bool) -> None:
         """The run fails with that very exception, and no event is made up for it."""
         error = KeyError("broken")
         world = AsyncWorld(answer(*calls("c1")), TEXT)
         setattr(world, port, later(raising(error)) if suspended else raising(error))
-        ran = await Ran(world).run()
+        ran = await Ran(world, dialect=dialect).run()
 
         assert ran.error is error
         assert (ran.machine.failure, "agent_end" in world.log) == ("'broken'", False)

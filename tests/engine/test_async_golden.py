@@ -2,85 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import anyio
 import pytest
 
-from tests.conformance.test_golden import GOLDEN, difference, golden, scenario, validate
-from tests.engine.agents import BACKENDS, LONGEST
-from tests.engine.suspending import SuspendingHost
-from turnwheel.async_driver import AsyncDriver
-from turnwheel.driver import Driver
-from turnwheel.events import Event
-from turnwheel.machine import Machine
-from turnwheel.messages import Json
-from turnwheel.rules import Decision
+from tests.conformance import playing
+from tests.conformance.playing import HOSTS, Played
+from tests.conformance.traces import GOLDEN, difference, golden, scenario
+from tests.engine.agents import BACKENDS
 from turnwheel.table import dialect
-from turnwheel.testing.play import ScenarioHost, _bare
-from turnwheel.wire import to_json
-
-HOSTS: dict[str, Callable[[ScenarioHost, Machine], Any]] = {
-    "sync ports": lambda host, machine: host,
-    "ports that suspend": SuspendingHost,
-}
-
-
-class Played:
-    """A scenario ready to be played: its trace, its events and the decisions taken."""
-
-    def __init__(self, name: str, which: str) -> None:
-        self.scenario = scenario(which)
-        self.host = ScenarioHost(self.scenario, dialect(name), validate)
-        self.machine = Machine(self.host.begun(), dialect(name))
-        self.events: list[Event] = []
-        self.decisions: list[Decision] = []
-        if self.scenario.abort is not None and self.scenario.abort.at_start:
-            self.host.signal.abort()
-
-    def listen(self, event: Event) -> None:
-        self.events.append(event)
-        self.host.listen(event)
-
-    def ended(self, messages: Any, error: Exception | None) -> None:
-        told = None if error else {"messages": [_bare(to_json(message)) for message in messages]}
-        self.host.lines.append({"throws": str(error)} if error else {"result": told})
-
-    @property
-    def trace(self) -> list[Json]:
-        return [*self.host.lines]
 
 
 @cache
 def in_sync(name: str, which: str) -> Played:
     """Play a scenario on the sync driver."""
-    played = Played(name, which)
-    driver = Driver(played.machine, played.host, signal=played.host.signal, on_decision=played.decisions.append)
-    try:
-        played.ended(driver.run(played.listen), None)
-    except (RuntimeError, ValueError) as error:
-        played.ended((), error)
-    return played
+    return playing.in_sync(scenario(which), dialect(name))
 
 
 @cache
 def in_async(name: str, which: str, host: str, backend: str) -> Played:
     """Play a scenario on the async driver."""
-    played = Played(name, which)
-
-    async def run() -> None:
-        ports = HOSTS[host](played.host, played.machine)
-        driver = AsyncDriver(played.machine, ports, signal=played.host.signal, on_decision=played.decisions.append)
-        try:
-            with anyio.fail_after(LONGEST):
-                played.ended(await driver.run(played.listen), None)
-        except (RuntimeError, ValueError) as error:
-            played.ended((), error)
-
-    anyio.run(run, backend=backend)
-    return played
+    return anyio.run(playing.in_async, scenario(which), dialect(name), host, backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

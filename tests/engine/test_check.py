@@ -295,11 +295,13 @@ class TestVocabulary:
 
     def test_an_unused_trigger(self) -> None:
         """A trigger that fires nothing is named."""
-        later = DIALECTS["pi-0.85.1"]()
-        rows = [rule for rule in later.call.rules if rule.trigger is not Trigger.cancel]
+        dialects = [
+            evolve(made, call=evolve(made.call, rules=[r for r in made.call.rules if r.trigger is not Trigger.cancel]))
+            for made in self.dialects()
+        ]
 
         with pytest.raises(TableError, match="trigger cancel fires no row"):
-            check_vocabulary([evolve(later, call=evolve(later.call, rules=rows))], [])
+            check_vocabulary(dialects, [])
 
     @staticmethod
     def dialects() -> list[Dialect]:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.engine.by_hand import BOTH, TOOLS, Hand, answer, calls, text_of, word
+from tests.engine.by_hand import ALL, BOTH, LATEST, TOOLS, Hand, answer, calls, text_of, word
 from turnwheel import effects as fx
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
@@ -57,6 +57,12 @@ class Stream:
             raise self.broken
 
 
+def ports_of(name: str) -> list[str]:
+    """Return the ports that a run of the dialect calls outside of tool calls."""
+    ends = ["prepare_request", "finish_turn"] if name == LATEST else ["ask_to_stop"]
+    return ["poll_steering", "poll_follow_up", "call_model", "prepare_next_turn", *ends]
+
+
 class World:
     """A host that answers at once, notes all that it is asked, and lets the port of a name in `broken` raise."""
 
@@ -88,8 +94,14 @@ class World:
     def prepare_next_turn(self, effect: fx.PrepareNextTurn) -> Any:
         self.asked("prepare_next_turn", effect)
 
+    def prepare_request(self, effect: fx.PrepareRequest) -> Any:
+        self.asked("prepare_request", effect)
+
     def ask_to_stop(self, effect: fx.AskToStop) -> Any:
         self.asked("ask_to_stop", effect)
+
+    def finish_turn(self, effect: fx.FinishTurn) -> Any:
+        self.asked("finish_turn", effect)
 
     def before_tool_call(self, effect: fx.BeforeToolCall) -> BeforeResult | None:
         self.asked("before_tool_call", effect)
@@ -325,10 +337,7 @@ class TestListeners:
 class TestPorts:
     """Ports that raise."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
-    @pytest.mark.parametrize(
-        "port", ["poll_steering", "poll_follow_up", "call_model", "prepare_next_turn", "ask_to_stop"]
-    )
+    @pytest.mark.parametrize(("dialect", "port"), [(name, port) for name in ALL for port in ports_of(name)])
     def test_of_the_run(self, port: str, dialect: str) -> None:
         """The run fails with that very exception, and no event is made up for it."""
         error = KeyError("broken")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.by_hand import BOTH, QUEUES, TOOLS, Hand, asked, begin, calls, flat, results
+from tests.engine.by_hand import ALL, BOTH, QUEUES, TOOLS, Hand, asked, begin, calls, flat, results
 from turnwheel.machine import DONE, WAITING
 from turnwheel.messages import ABSENT, AssistantMessage, ToolResult, ToolResultMessage, user
 from turnwheel.outcomes import NextTurn, ResultChanges
@@ -53,7 +53,7 @@ class TestTextTurn:
             ["agent_end"],
         ]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_without_hooks(self, dialect: str) -> None:
         """Hooks that are not configured hand out no effect: only the model is asked."""
         hand = Hand(begin(dialect=dialect, hooks=()))
@@ -61,7 +61,7 @@ class TestTextTurn:
         assert hand.drain() == [*BEGINNING[:-1], "CallModel"]
         assert hand.answered("hi") == [*WHOLE_ANSWER, "turn_end", "agent_end"]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_queues_alone(self, dialect: str) -> None:
         """With the queues alone, both are polled and no hook is asked."""
         hand = asked("hi", dialect=dialect, hooks=QUEUES)
@@ -104,7 +104,7 @@ class TestTextTurn:
 class TestBegin:
     """How a run begins, or does not."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_going_on(self, dialect: str) -> None:
         """A run that goes on from its context tells nothing of the old messages."""
         hand = Hand(begin(dialect=dialect, prompts=None, messages=[user("old")]))
@@ -117,7 +117,7 @@ class TestBegin:
 
         assert hand.drain() == ["agent_start", "turn_start", *["start user", "end user"] * 2, "PollSteering"]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     @pytest.mark.parametrize(
         ("messages", "failure"),
         [
@@ -376,14 +376,14 @@ class TestStopping:
 
         assert hand.answered(*calls("c1"), stop_reason=reason) == [*WHOLE_ANSWER, "turn_end", "agent_end"]  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_no_call_ends_the_chain(self, dialect: str) -> None:
         """An answer without calls ends the chain, though its stop reason says toolUse."""
         hand = asked("hi", stop_reason="toolUse", dialect=dialect, hooks=())
 
         assert hand.machine.next() is DONE
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_calls_go_on_whatever_the_reason(self, dialect: str) -> None:
         """An answer with calls is executed, though its stop reason says stop."""
         hand = asked(*calls("c1"), stop_reason="stop", dialect=dialect, hooks=())
@@ -391,7 +391,7 @@ class TestStopping:
         assert [type(effect).__name__ for effect in hand.machine.awaited] == ["PrepareArguments"]
 
     @pytest.mark.parametrize("mode", ["parallel", "sequential"])
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     @pytest.mark.parametrize(("said", "goes_on"), [("yes yes", False), ("yes no", True), ("no yes", True)])
     def test_terminate_is_every_not_some(self, mode: str, dialect: str, said: str, goes_on: bool) -> None:
         """The chain ends when every result of the batch says terminate; one that does not is enough to go on."""
@@ -455,7 +455,7 @@ class TestStopping:
         refused = [["call " + name, "failed " + name, *results(name)] for name in ("c1", "c2")]
         assert said == [*WHOLE_ANSWER, *flat(*refused), "turn_end", "turn_start", "CallModel"]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_cut_off_text_ends_normally(self, dialect: str) -> None:
         """An answer in text that hit the limit ends the chain like any other."""
         assert asked("hi", stop_reason="length", dialect=dialect, hooks=()).machine.next() is DONE

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.engine.by_hand import BOTH, Hand, asked, begin, calls, flat, results
+from tests.engine.by_hand import ALL, BOTH, Hand, asked, begin, calls, flat, results
 from turnwheel.machine import DONE
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import ArgumentsPrepared, Progress, Returned
@@ -32,7 +32,7 @@ class TestParallel:
             ["ExecuteTool c1", "ExecuteTool c2"],
         ]
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     @pytest.mark.parametrize("order", [*permutations(["c1", "c2", "c3"])])
     def test_outcomes_in_any_order(self, dialect: str, order: tuple[str, ...]) -> None:
         """Calls end in the order in which their tools come back; results follow in the order of the calls."""
@@ -104,7 +104,7 @@ class TestParallel:
 class TestSequential:
     """One call after the other."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_by_configuration(self, dialect: str) -> None:
         """A call is over, with its result told, before the next one is announced."""
         hand = asked(*calls("c1", "c2"), dialect=dialect, mode="sequential", hooks=())
@@ -151,16 +151,16 @@ class TestSequential:
 class TestAbort:
     """Where the rows look at an abort, and where they do not."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_it_moves_nothing(self, dialect: str) -> None:
         """After an abort the machine still polls, asks the model and waits for it."""
-        machine = begin(dialect=dialect)
+        machine = begin(dialect=dialect, hooks=["steering"])
         machine.abort()
         hand = Hand(machine)
 
         assert (hand.drain(), hand.polled(), hand.drain()) == (BEGINNING, ["CallModel"], [])
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_before_the_hook_answers(self, dialect: str) -> None:
         """A call whose before hook answers after the abort ends with that error; it outranks a block."""
         hand = asked(*calls("c1"), dialect=dialect)
@@ -170,7 +170,7 @@ class TestAbort:
 
         assert hand.ends() == {"c1": "Operation aborted"}
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_a_failing_hook_outranks_it(self, dialect: str) -> None:
         """A hook that fails is reported as such, aborted or not."""
         hand = asked(*calls("c1"), dialect=dialect)
@@ -180,7 +180,7 @@ class TestAbort:
 
         assert hand.ends() == {"c1": "hook down"}
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_without_a_hook(self, dialect: str) -> None:
         """Where no before hook is configured, the look at the abort is taken all the same."""
         hand = asked(*calls("c1"), dialect=dialect, hooks=())
@@ -232,7 +232,7 @@ class TestAbort:
 
         assert hand.drain() == said
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_a_running_tool_is_not_interrupted(self, dialect: str) -> None:
         """A tool that runs comes back as usual, with after hook, end and result."""
         hand = asked(*calls("c1"), dialect=dialect)

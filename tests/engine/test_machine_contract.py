@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from tests.engine.by_hand import (
-    BOTH,
+    ALL,
     QUEUES,
     Hand,
     answer,
@@ -37,7 +37,9 @@ ALL_KINDS: list[Any] = [
     answer("hi"),
     oc.Polled(0),
     oc.NextTurnPrepared(0),
+    oc.RequestPrepared(0),
     oc.StopDecided(0),
+    oc.TurnFinished(0),
     oc.ArgumentsPrepared(0, {}),
     oc.BeforeAnswered(0),
     oc.Progress(0, ToolResult()),
@@ -52,7 +54,9 @@ RIGHT = {
     "PollFollowUp": {"Polled", "Failed"},
     "CallModel": {"Started", "TextDelta", "Finished", "Failed"},
     "PrepareNextTurn": {"NextTurnPrepared", "Failed"},
+    "PrepareRequest": {"RequestPrepared", "Failed"},
     "AskToStop": {"StopDecided", "Failed"},
+    "FinishTurn": {"TurnFinished", "Failed"},
     "PrepareArguments": {"ArgumentsPrepared", "Raised"},
     "BeforeToolCall": {"BeforeAnswered", "Raised"},
     "ExecuteTool": {"Progress", "Returned", "Raised"},
@@ -251,7 +255,7 @@ class TestPauses:
 class TestFailing:
     """Breaking off."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_while_events_are_queued(self, dialect: str) -> None:
         """Events that were not handed out yet are dropped, and the run is over without agent_end."""
         machine = begin(dialect=dialect)
@@ -324,7 +328,13 @@ class TestFailing:
 
         assert (machine.next(), machine.failure) == (DONE, "KeyError")
 
-    @pytest.mark.parametrize("effect", ["PollSteering", "CallModel", "AskToStop", "PrepareNextTurn", "PollFollowUp"])
+    @pytest.mark.parametrize(
+        "effect",
+        [
+            *("PollSteering", "PrepareRequest", "CallModel"),
+            *("AskToStop", "FinishTurn", "PrepareNextTurn", "PollFollowUp"),
+        ],
+    )
     def test_an_effect_that_failed(self, effect: str) -> None:
         """An effect of the run that fails ends it with that error, without turn_end and agent_end."""
         hand = next(hand for name, hand in positions() if name == effect)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.by_hand import (
-    BOTH,
+    ALL,
     Hand,
     asked,
     asked_for_model,
@@ -74,7 +74,7 @@ class TestCopies:
 
         assert [word(machine.next()), word(other.next())] == ["PollSteering", "PollSteering"]
 
-    @given(moves, moves, st.integers(0, 40), st.sampled_from(BOTH))
+    @given(moves, moves, st.integers(0, 40), st.sampled_from(ALL))
     def test_at_any_step(self, first: Moves, then: Moves, at: int, dialect: str) -> None:
         """A copy that is taken at any step goes on exactly like the original, whatever happens."""
         machine = begin(dialect=dialect)
@@ -109,7 +109,7 @@ class TestCopies:
 class TestDeterminism:
     """The same again."""
 
-    @given(moves, st.sampled_from(BOTH))
+    @given(moves, st.sampled_from(ALL))
     def test_same_outcomes_same_steps(self, moves: Moves, dialect: str) -> None:
         """The same outcomes at the same positions give the same steps, decisions and messages."""
         one, other = begin(dialect=dialect), begin(dialect=dialect)
@@ -118,7 +118,7 @@ class TestDeterminism:
         assert one.new_messages == other.new_messages
         assert one.failure == other.failure
 
-    @given(moves, st.sampled_from(BOTH))
+    @given(moves, st.sampled_from(ALL))
     def test_every_run_can_end(self, moves: Moves, dialect: str) -> None:
         """From wherever a run has come, it ends when all that is awaited comes and nothing more is asked for."""
         machine = begin(dialect=dialect, hooks=())
@@ -186,7 +186,7 @@ class TestDecisions:
 
         assert [id(d.verdict) for d in one.decisions] == [id(d.verdict) for d in other.decisions]
 
-    @given(moves, st.sampled_from(BOTH))
+    @given(moves, st.sampled_from(ALL))
     def test_a_rule_that_fired_held(self, moves: Moves, dialect: str) -> None:
         """Whatever happens, a row that fires is one whose guards said what it requires, in the order of positions."""
         machine, decisions = begin(dialect=dialect), list[Any]()

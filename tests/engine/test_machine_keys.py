@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.by_hand import (
-    BOTH,
+    ALL,
     QUEUES,
     Hand,
     asked,
@@ -92,7 +92,7 @@ class TestKeys:
 
         assert len({drained(begin(tools=some)).key() for some in tools}) == 3
 
-    @given(moves, st.sampled_from(BOTH))
+    @given(moves, st.sampled_from(ALL))
     def test_hashable_everywhere(self, moves: Moves, dialect: str) -> None:
         """At every step the key can be hashed, and reading it changes nothing."""
         machine = begin(dialect=dialect)
@@ -163,7 +163,7 @@ class TestKeys:
 class TestFutures:
     """The promise of a key, tried out: from equal keys, equal things follow."""
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_equal_keys_equal_futures(self, dialect: str) -> None:
         """Of all runs that there are, explored to the last state, those with equal keys go on alike."""
         found, wrong = explored(begin(dialect=dialect), 5000)
@@ -171,7 +171,7 @@ class TestFutures:
         assert wrong == []
         assert 500 < found < 5000
 
-    @pytest.mark.parametrize("dialect", BOTH)
+    @pytest.mark.parametrize("dialect", ALL)
     def test_with_noted_outcomes(self, dialect: str) -> None:
         """The same where an outcome was sent and not folded yet; there is no end to these."""
         assert explored(begin(dialect=dialect, hooks=["steering", "prepare_next_turn"]), 1500, noted=True) == (1500, [])

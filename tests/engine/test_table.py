@@ -9,105 +9,160 @@ import pytest
 
 from turnwheel import table as groups
 from turnwheel.difference import diff
+from turnwheel.folds import hooks_of
+from turnwheel.outcomes import HOOKS
 from turnwheel.rules import Ask, Dialect, Emit, Rule, Switches, Table, Trigger
 from turnwheel.table import DEFAULT_DIALECT, DIALECTS, dialect
 
-OLD, NEW = "pi-0.80.2", "pi-0.85.1"
+OLD, NEW, LATEST = "pi-0.80.2", "pi-0.85.1", "pi-1.6.0"
+NEIGHBOURS = ((OLD, NEW), (NEW, LATEST))
 
 # One line for each source and trigger that has rows at all: source, trigger, every possible destination.
 LOOP = """
-    AwaitSteering   begin           AwaitSteering Done
-    AwaitSteering   failed          Done
-    Streaming       started         Streaming
-    Streaming       delta           Streaming
-    Streaming       finished        CheckStop
-    Streaming       failed          Done
-    CheckStop       ready           ExecutingTools TurnEnd Done
-    CheckStop       failed          Done
-    ExecutingTools  ready           TurnEnd
-    ExecutingTools  failed          Done
-    TurnEnd         stop            AwaitSteering Done
-    TurnEnd         failed          Done
-    AwaitFollowUp   failed          Done
+    AwaitSteering   begin             AwaitSteering Done
+    AwaitSteering   failed            Done
+    Streaming       started           Streaming
+    Streaming       delta             Streaming
+    Streaming       finished          CheckStop
+    Streaming       failed            Done
+    CheckStop       failed            Done
+    ExecutingTools  ready             TurnEnd
+    ExecutingTools  failed            Done
+    TurnEnd         failed            Done
+    AwaitFollowUp   failed            Done
+"""
+LOOP_WITH_STOP = """
+    CheckStop       ready             ExecutingTools TurnEnd Done
+    TurnEnd         stop              AwaitSteering Done
 """
 LOOP_OLD = """
-    AwaitSteering   steering        Streaming AwaitFollowUp
-    TurnEnd         prepared        TurnEnd
-    AwaitFollowUp   follow_up       Streaming Done
+    AwaitSteering   steering          Streaming AwaitFollowUp
+    TurnEnd         prepared          TurnEnd
+    AwaitFollowUp   follow_up         Streaming Done
 """
-LOOP_NEW = """
-    AwaitSteering   steering        Streaming AwaitSteering AwaitFollowUp
-    AwaitSteering   prepared        Streaming AwaitSteering
-    AwaitSteering   steering_again  Streaming
-    AwaitFollowUp   follow_up       AwaitSteering Done
+LOOP_PREPARED = """
+    AwaitSteering   steering          Streaming AwaitSteering AwaitFollowUp
+    AwaitSteering   prepared          Streaming AwaitSteering
+    AwaitSteering   steering_again    Streaming
+    AwaitFollowUp   follow_up         AwaitSteering Done
+"""
+LOOP_WITH_FINISH = """
+    CheckStop       ready             ExecutingTools TurnEnd
+    TurnEnd         turn_finished     AwaitSteering Done
+    Streaming       request_prepared  Streaming
 """
 BATCH = """
-    Announcing      ready           Announcing Running Over
-    Running         ready           Running Announcing
+    Announcing      ready             Announcing Running Over
+    Running         ready             Running Announcing
 """
 CALL = """
-    Listed          announce        Announced Ended
-    Announced       arguments       Announced
-    Announced       call_failed     Ended
-    Announced       before          Prepared Ended
-    Prepared        execute         Executing
-    Executing       update          Executing
-    Executing       returned        Finalizing
-    Executing       call_failed     Finalizing
-    Finalizing      after           Ended
-    Finalizing      call_failed     Ended
-    Finalizing      update          Finalizing
-    Ended           update          Ended
+    Announced       arguments         Announced
+    Announced       call_failed       Ended
+    Announced       before            Prepared Ended
+    Prepared        execute           Executing
+    Executing       update            Executing
+    Executing       returned          Finalizing
+    Executing       call_failed       Finalizing
+    Finalizing      after             Ended
+    Finalizing      call_failed       Ended
+    Finalizing      update            Finalizing
+    Ended           update            Ended
 """
-CALL_NEW = """
-    Prepared        cancel          Ended
+CALL_OLD = """
+    Listed          announce          Announced Ended
+"""
+CALL_CANCELLED = """
+    Prepared        cancel            Ended
+"""
+CALL_LATEST = """
+    Listed          announce          Announced
+    Announced       looked            Announced Ended
 """
 GRID = {
-    (OLD, "loop"): LOOP + LOOP_OLD,
-    (NEW, "loop"): LOOP + LOOP_NEW,
+    (OLD, "loop"): LOOP + LOOP_WITH_STOP + LOOP_OLD,
+    (NEW, "loop"): LOOP + LOOP_WITH_STOP + LOOP_PREPARED,
+    (LATEST, "loop"): LOOP + LOOP_WITH_FINISH + LOOP_PREPARED,
     (OLD, "batch"): BATCH,
     (NEW, "batch"): BATCH,
-    (OLD, "call"): CALL,
-    (NEW, "call"): CALL + CALL_NEW,
+    (LATEST, "batch"): BATCH,
+    (OLD, "call"): CALL + CALL_OLD,
+    (NEW, "call"): CALL + CALL_OLD + CALL_CANCELLED,
+    (LATEST, "call"): CALL + CALL_LATEST + CALL_CANCELLED,
 }
 
 # What each row of the loop asks the world for, by source, trigger and destination.
 ASKED = """
-    AwaitSteering   begin           AwaitSteering   PollSteering
-    AwaitSteering   steering        Streaming       CallModel
-    AwaitSteering   steering        AwaitFollowUp   PollFollowUp
-    CheckStop       ready           ExecutingTools  start_the_batch
-    TurnEnd         stop            AwaitSteering   PollSteering
+    AwaitSteering   begin             AwaitSteering   PollSteering
+    AwaitSteering   steering          AwaitFollowUp   PollFollowUp
+    CheckStop       ready             ExecutingTools  start_the_batch
 """
 ASKED_OLD = """
-    CheckStop       ready           TurnEnd         PrepareNextTurn
-    ExecutingTools  ready           TurnEnd         PrepareNextTurn
-    TurnEnd         prepared        TurnEnd         AskToStop
-    AwaitFollowUp   follow_up       Streaming       CallModel
+    AwaitSteering   steering          Streaming       CallModel
+    CheckStop       ready             TurnEnd         PrepareNextTurn
+    ExecutingTools  ready             TurnEnd         PrepareNextTurn
+    TurnEnd         prepared          TurnEnd         AskToStop
+    TurnEnd         stop              AwaitSteering   PollSteering
+    AwaitFollowUp   follow_up         Streaming       CallModel
+"""
+ASKED_PREPARED = """
+    AwaitSteering   steering          AwaitSteering   PrepareNextTurn
+    AwaitSteering   prepared          AwaitSteering   PollSteeringAgain
+    AwaitFollowUp   follow_up         AwaitSteering   PrepareNextTurn
 """
 ASKED_NEW = """
-    CheckStop       ready           TurnEnd         AskToStop
-    ExecutingTools  ready           TurnEnd         AskToStop
-    AwaitSteering   steering        AwaitSteering   PrepareNextTurn
-    AwaitSteering   prepared        AwaitSteering   PollSteeringAgain
-    AwaitSteering   prepared        Streaming       CallModel
-    AwaitSteering   steering_again  Streaming       CallModel
-    AwaitFollowUp   follow_up       AwaitSteering   PrepareNextTurn
+    CheckStop       ready             TurnEnd         AskToStop
+    ExecutingTools  ready             TurnEnd         AskToStop
+    TurnEnd         stop              AwaitSteering   PollSteering
+    AwaitSteering   steering          Streaming       CallModel
+    AwaitSteering   prepared          Streaming       CallModel
+    AwaitSteering   steering_again    Streaming       CallModel
 """
+ASKED_LATEST = """
+    CheckStop       ready             TurnEnd         FinishTurn
+    ExecutingTools  ready             TurnEnd         FinishTurn
+    TurnEnd         turn_finished     AwaitSteering   PollSteering
+    AwaitSteering   steering          Streaming       PrepareRequest
+    AwaitSteering   prepared          Streaming       PrepareRequest
+    AwaitSteering   steering_again    Streaming       PrepareRequest
+    Streaming       request_prepared  Streaming       CallModel
+"""
+ASKS = {
+    OLD: ASKED + ASKED_OLD,
+    NEW: ASKED + ASKED_PREPARED + ASKED_NEW,
+    LATEST: ASKED + ASKED_PREPARED + ASKED_LATEST,
+}
 
-ONLY_OLD = (
-    *groups.PREPARATION_AFTER_EVERY_TURN,
-    *groups.CUT_OFF_CALLS_RUN,
-    *groups.LAUNCH_WITHOUT_LOOKING,
-    *groups.BLOCKED,
-)
-ONLY_NEW = (
-    *groups.PREPARATION_BEFORE_THE_NEXT_TURN,
-    *groups.CUT_OFF_CALLS_FAIL,
-    *groups.LAUNCH_LOOKS_AT_ABORT,
-    *groups.BLOCKED_MAY_TERMINATE,
-    *groups.CANCELLED,
-)
+GONE = {
+    (OLD, NEW): (
+        *groups.PREPARATION_AFTER_EVERY_TURN,
+        *groups.CUT_OFF_CALLS_RUN,
+        *groups.LAUNCH_WITHOUT_LOOKING,
+        *groups.BLOCKED,
+    ),
+    (NEW, LATEST): (
+        *groups.STOP_HOOK,
+        *groups.STOP_QUESTION_FIRST,
+        *groups.ABORT_DROPS_THE_REST,
+        *groups.LAUNCH_LOOKS_AT_ABORT,
+        *groups.ABORT_COUNTS_AFTER_PREPARATION,
+    ),
+}
+ADDED = {
+    (OLD, NEW): (
+        *groups.STOP_QUESTION_FIRST,
+        *groups.PREPARATION_BEFORE_THE_NEXT_TURN,
+        *groups.CUT_OFF_CALLS_FAIL,
+        *groups.LAUNCH_LOOKS_AT_ABORT,
+        *groups.BLOCKED_MAY_TERMINATE,
+        *groups.CANCELLED,
+    ),
+    (NEW, LATEST): (
+        *groups.FINISH_HOOK,
+        *groups.EVERY_CALL_IS_ANSWERED,
+        *groups.PARALLEL_LAUNCH_LOOKS_AT_ABORT,
+        *groups.ABORT_COUNTS_BEFORE_PREPARATION,
+    ),
+}
 
 
 def grid(text: str) -> dict[tuple[str, str], set[str]]:
@@ -152,7 +207,7 @@ class TestGrid:
         """From every state, every trigger leads where the grid says, and nowhere else."""
         assert in_table(table_of(name, machine)) == grid(GRID[name, machine])
 
-    @pytest.mark.parametrize(("name", "text"), [(OLD, ASKED + ASKED_OLD), (NEW, ASKED + ASKED_NEW)])
+    @pytest.mark.parametrize(("name", "text"), ASKS.items())
     def test_what_is_asked(self, name: str, text: str) -> None:
         """Every way through the loop asks for the one thing that the list says, and the other ways for nothing."""
         found = {
@@ -163,7 +218,7 @@ class TestGrid:
 
         assert found == set(map(tuple, words(text)))
 
-    @pytest.mark.parametrize("name", [OLD, NEW])
+    @pytest.mark.parametrize("name", DIALECTS)
     def test_every_live_state_can_fail(self, name: str) -> None:
         """`failed` leads from every live state to Done, without an event, and marks the run as failed."""
         found = [rule for rule in dialect(name).loop.rules if rule.trigger is Trigger.failed]
@@ -171,7 +226,7 @@ class TestGrid:
         assert {rule.source for rule in found} == {*dialect(name).loop.states} - {dialect(name).loop.final}
         assert all((rule.emits, rule.asks, rule.sets) == ((), None, {"failed": True}) for rule in found)
 
-    @pytest.mark.parametrize("name", [OLD, NEW])
+    @pytest.mark.parametrize("name", DIALECTS)
     def test_who_ends_the_trace(self, name: str) -> None:
         """agent_end comes with every way into Done that is no failure, and with no other row."""
         loop = dialect(name).loop
@@ -179,11 +234,11 @@ class TestGrid:
 
         assert ending == names(rule for rule in loop.rules if rule.dest is loop.final and "failed" not in rule.sets)
 
-    @pytest.mark.parametrize("name", [OLD, NEW])
+    @pytest.mark.parametrize("name", DIALECTS)
     def test_who_begins_a_turn(self, name: str) -> None:
         """A way to the model begins a turn, but for the first: its turn_start came with agent_start."""
-        asking = [rule for rule in dialect(name).loop.rules if rule.asks is Ask.call_model]
-        silent = [rule.name for rule in asking if Emit.turn_start not in rule.emits]
+        into = [rule for rule in dialect(name).loop.rules if rule.dest == "Streaming" != rule.source]
+        silent = [rule.name for rule in into if Emit.turn_start not in rule.emits]
 
         assert silent == ["AwaitSteering steering first_turn"]
 
@@ -191,7 +246,7 @@ class TestGrid:
 class TestRows:
     """Every row by itself."""
 
-    @pytest.mark.parametrize("name", [OLD, NEW])
+    @pytest.mark.parametrize("name", DIALECTS)
     def test_every_row_has_a_reason(self, name: str) -> None:
         """Each row says why it is there, in a sentence."""
         assert [rule.name for rule in rows(dialect(name)) if not rule.why.strip().endswith(".")] == []
@@ -204,15 +259,22 @@ class TestRows:
         assert into
         assert all(rule.emits[-1] is Emit.turn_end for rule in into)
 
+    def test_a_turn_ends_once_the_hook_has_heard(self) -> None:
+        """Where a hook hears of the turn first, every row out of TurnEnd tells that it is over, before all else."""
+        out = [r for r in dialect(LATEST).loop.rules if r.source == "TurnEnd" and r.trigger is not Trigger.failed]
+
+        assert len(out) == 3
+        assert all(rule.emits[0] is Emit.turn_end for rule in out)
+
 
 class TestDialects:
     """In what they differ."""
 
-    def test_there_are_two(self) -> None:
-        """Both descriptions of Pi's loop are there, and the later one is the default."""
-        assert ([*DIALECTS], DEFAULT_DIALECT) == ([OLD, NEW], NEW)
+    def test_there_are_three(self) -> None:
+        """All descriptions of Pi's loop are there, in the order of versions, and the middle one is the default."""
+        assert ([*DIALECTS], DEFAULT_DIALECT) == ([OLD, NEW, LATEST], NEW)
 
-    @pytest.mark.parametrize("name", [OLD, NEW])
+    @pytest.mark.parametrize("name", DIALECTS)
     def test_each_is_built_once(self, name: str) -> None:
         """A dialect knows its name, and is the same object every time."""
         assert dialect(name) is dialect(name)
@@ -220,36 +282,50 @@ class TestDialects:
 
     def test_an_unknown_one(self) -> None:
         """Who asks for another one is told which there are."""
-        with pytest.raises(ValueError, match=r"there is no dialect 'pi-9'; there are pi-0\.80\.2, pi-0\.85\.1"):
+        with pytest.raises(
+            ValueError, match=r"there is no dialect 'pi-9'; there are pi-0\.80\.2, pi-0\.85\.1, pi-1\.6\.0"
+        ):
             dialect("pi-9")
 
-    def test_only_the_named_groups_differ(self) -> None:
-        """Each dialect is the rows that both share and its own groups: no row is edited for one of them."""
-        old, new = rows(dialect(OLD)), rows(dialect(NEW))
+    @pytest.mark.parametrize("pair", NEIGHBOURS)
+    def test_only_the_named_groups_differ(self, pair: tuple[str, str]) -> None:
+        """Each dialect is the rows that it shares with its neighbour and its own groups: no row is edited for one."""
+        before, after = (rows(dialect(name)) for name in pair)
 
-        assert [rule for rule in old if rule not in new] == [rule for rule in old if rule in ONLY_OLD]
-        assert [rule for rule in new if rule not in old] == [rule for rule in new if rule in ONLY_NEW]
-        assert all(rule in old for rule in ONLY_OLD)
-        assert all(rule in new for rule in ONLY_NEW)
+        assert [rule for rule in before if rule not in after] == [rule for rule in before if rule in GONE[pair]]
+        assert [rule for rule in after if rule not in before] == [rule for rule in after if rule in ADDED[pair]]
+        assert all(rule in before for rule in GONE[pair])
+        assert all(rule in after for rule in ADDED[pair])
 
-    def test_what_the_difference_tells(self) -> None:
-        """The difference of the two names no row outside of the groups."""
-        told = diff(dialect(OLD), dialect(NEW)).tables
+    @pytest.mark.parametrize("pair", NEIGHBOURS)
+    def test_what_the_difference_tells(self, pair: tuple[str, str]) -> None:
+        """The difference of two neighbours names no row outside of the groups."""
+        before, after = pair
+        told = diff(dialect(before), dialect(after)).tables
+        gone, added = names(GONE[pair]), names(ADDED[pair])
 
         assert [table.table for table in told] == ["loop", "batch", "call"]
-        assert {name for table in told for name in names(table.gone)} <= names(ONLY_OLD)
-        assert {name for table in told for name in names(table.added)} <= names(ONLY_NEW)
-        assert {pair[0].name for table in told for pair in table.changed} <= names(ONLY_OLD) & names(ONLY_NEW)
+        assert {name for table in told for name in names(table.gone)} <= gone
+        assert {name for table in told for name in names(table.added)} <= added
+        assert {changed[0].name for table in told for changed in table.changed} <= gone & added
 
-    def test_only_the_later_one_polls_again(self) -> None:
-        """The second steering poll belongs to the later dialect alone, and only where nothing is pending."""
+    def test_only_the_later_ones_poll_again(self) -> None:
+        """The second steering poll belongs to the later dialects alone, and only where nothing is pending."""
         asking = {name: names(r for r in rows(dialect(name)) if r.asks is Ask.poll_steering_again) for name in DIALECTS}
+        again = {"AwaitSteering prepared !pending"}
 
-        assert asking == {OLD: set(), NEW: {"AwaitSteering prepared !pending"}}
+        assert asking == {OLD: set(), NEW: again, LATEST: again}
 
     def test_every_switch_differs(self) -> None:
-        """Each switch has a version since which it holds, a reason, and another value in the later dialect."""
-        told = diff(dialect(OLD), dialect(NEW)).switches
+        """Each switch has a version since which it holds, a reason, and another value in some neighbour."""
+        told = [s for before, after in NEIGHBOURS for s in diff(dialect(before), dialect(after)).switches]
 
         assert {switch.name for switch in told} == {switch.name for switch in attrs.fields(Switches)}
         assert all(switch.since and switch.why for switch in told)
+
+    def test_the_hooks_of_each(self) -> None:
+        """A dialect asks the hooks that its rows name: one to stop up to 0.86, two others in its place since 0.87."""
+        first, *later = (hooks_of(dialect(name)) for name in DIALECTS)
+
+        assert first == [hook for hook in HOOKS if hook not in ("prepare_request", "finish_turn")]
+        assert later == [first, [hook for hook in HOOKS if hook != "should_stop"]]

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 from transitions import EventData
 
-from tests.engine.by_hand import BOTH, Hand, begin, calls
+from tests.engine.by_hand import ALL, Hand, begin, calls
 from turnwheel.check import build, reads
 from turnwheel.control import CallControl, Control, facts, pending
 from turnwheel.errors import TableError
@@ -21,7 +21,7 @@ from turnwheel.rules import AnyState, BatchState, CallState, Dialect, Guard, Rul
 from turnwheel.table import dialect
 from turnwheel.wheel import TableMachine, Wheel, wheel
 
-MACHINES = [(name, machine) for name in BOTH for machine in ("loop", "batch", "call")]
+MACHINES = [(name, machine) for name in ALL for machine in ("loop", "batch", "call")]
 
 
 def loaded(name: str, machine: str) -> TableMachine:

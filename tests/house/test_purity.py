@@ -22,9 +22,13 @@ IMPURE: Final = CLOCKS | CHANCE | FILES | WORLD | PROCESSES | SOCKETS
 
 ASYNC: Final[Mapping[str, set[str]]] = {
     "engine/turnwheel/async_driver.py": {"asyncio"},
+    "engine/turnwheel/awaiting.py": {"asyncio"},
     "engine/turnwheel/iterating.py": {"asyncio", "sys"},
+    "engine/turnwheel/loop.py": {"threading"},
+    "engine/turnwheel/running.py": {"threading"},
+    "engine/turnwheel/threads.py": {"asyncio", "sys", "threading"},
 }
-"""The files that run tasks may ask which event loop they are in; what the machine sees still comes as outcomes."""
+"""The files that run tasks or threads may ask in which they are; what the machine sees still comes as outcomes."""
 
 READS: Final = {"breakpoint", "input", "open", "print", "__import__"}
 ADDRESSES: Final = {"hash", "id"}

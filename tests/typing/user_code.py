@@ -29,10 +29,11 @@ from turnwheel import (
 from turnwheel.effects import AfterToolCall, BeforeToolCall, CallModel, FinishedTurn, PollSteering
 from turnwheel.events import Event, MessageUpdate, ToolExecutionEnd
 from turnwheel.messages import Message
-from turnwheel.outcomes import BeforeResult, NextTurn, Polled, ResultChanges
+from turnwheel.outcomes import BeforeResult, NextRequest, NextTurn, Polled, ResultChanges, TurnAction
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Finished, Started, StreamStep, TextDelta
 from turnwheel.testing.scripted import ScriptedAnswer, ScriptedCall, ScriptedModel
+from turnwheel.tool import Request
 from turnwheel_tools import define, read_tool
 
 
@@ -70,6 +71,16 @@ async def shorten(effect: AfterToolCall) -> ResultChanges:
 def enough(turn: FinishedTurn) -> bool:
     """Show a stop hook."""
     return len(turn.new_messages) > 10
+
+
+def finish(turn: FinishedTurn) -> TurnAction | None:
+    """Show a hook that hears of every turn."""
+    return "end" if turn.number == 10 else None
+
+
+async def larger(asked: Request) -> NextRequest | None:
+    """Show a preparation of a request."""
+    return NextRequest(model="large") if len(asked.context.messages) > 100 else None
 
 
 async def cheaper(turn: FinishedTurn) -> NextTurn | None:
@@ -148,3 +159,4 @@ def by_hand() -> Iterator[str]:
 
 script = ScriptedModel([ScriptedAnswer(tool_calls=[ScriptedCall("c1", "add", {"a": 1, "b": 2})])])
 scripted: Agent = Agent(script, dialect="pi-0.80.2")
+latest: Agent = Agent(script, dialect="pi-1.6.0", finish_turn=finish, prepare_request=larger)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
+from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from turnwheel.errors import ParseError
 from turnwheel.messages import Json
@@ -57,26 +60,56 @@ def read_file(name: str) -> bytes:
 
 
 def set_up_streams() -> None:
-    """Write UTF-8 whatever the locale says; half a surrogate pair, which it lacks, as JSON's escape."""
+    """Write UTF-8 whatever the locale says; half a surrogate pair, which it lacks, as JSON's escape.
+
+    What is read and is badly encoded is replaced.
+    """
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+    if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
+        reconfigure(errors="replace")
+
+
+def check_stdout() -> None:
+    """Raise CommandError where standard output is closed: nothing could be shown."""
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        raise CommandError("standard output is closed, so nothing can be shown: send it to a file, or to /dev/null")
 
 
 def write(text: str) -> None:
-    """Write to stdout, at once."""
+    """Write to stdout, at once. Raises CommandError where it is closed."""
+    check_stdout()
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def json_line(value: Json) -> str:
-    """Return a value as one line of compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    """Return a value as one line of compact JSON. A number that JSON lacks, such as infinity, is null, as Pi's is."""
+    dumps = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return dumps(value) + "\n"
+    except ValueError:
+        return dumps(_finite(value)) + "\n"
+
+
+def _finite(value: Json) -> Json:
+    match value:
+        case float() if not isfinite(value):
+            return None
+        case Mapping():
+            return {key: _finite(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_finite(part) for part in value]
+    return value
 
 
 def complain(problem: str) -> None:
-    """Tell of an error, in one line on stderr."""
-    sys.stderr.write(f"turnwheel: {brief(problem, 2000)}\n")
+    """Tell of an error, in one line on stderr, unless that is closed."""
+    stderr: TextIO | None = sys.stderr
+    if stderr is not None:
+        stderr.write(f"turnwheel: {brief(problem, 2000)}\n")
 
 
 def close_quietly() -> None:

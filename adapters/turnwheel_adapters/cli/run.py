@@ -6,13 +6,15 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final, TextIO
+
+import anyio
 
 from turnwheel import events as ev
 from turnwheel.agent import Agent
-from turnwheel.effects import FinishedTurn
 from turnwheel.messages import AssistantMessage
 from turnwheel.requests import Stream
+from turnwheel.rules import Dialect
 from turnwheel.table import DEFAULT_DIALECT
 from turnwheel.tool import Tool
 from turnwheel_adapters.cli import output
@@ -60,6 +62,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Run an agent on one prompt. Raises CommandError where that does not end normally."""
+    output.check_stdout()
     try:
         stream = open_model(arguments.model)
     except ValueError as error:
@@ -73,20 +76,28 @@ def run(arguments: Namespace) -> None:
 
 
 def _agent(arguments: Namespace, stream: Stream, story: Story) -> Agent:
-    stop = None if arguments.max_turns is None else after_turns(arguments.max_turns)
     language = named_dialect(arguments.dialect)
-    if stop is not None and "should_stop" not in language.agent.hooks:
-        raise UsageError(f"the agent of {language.name} has no stop hook, which --max-turns is: choose a later dialect")
     return Agent(
         stream,
         model=arguments.model,
         system_prompt=arguments.system,
         tools=_tools(arguments.tools),
         dialect=language,
-        should_stop=stop,
+        **_stopping(arguments.max_turns, language),
         clock=milliseconds,
         on_decision=story.decided,
     )
+
+
+def _stopping(turns: int | None, language: Dialect) -> dict[str, Any]:
+    """Return the hook that ends a run after so many turns. Raises UsageError where the Agent of `language` has none."""
+    if turns is None:
+        return {}
+    if "should_stop" in language.agent.hooks:
+        return {"should_stop": lambda turn: turn.number >= turns}
+    if "finish_turn" in language.agent.hooks:
+        return {"finish_turn": lambda turn: "end" if turn.number >= turns else None}
+    raise UsageError(f"the agent of {language.name} has no stop hook, which --max-turns is: choose a later dialect")
 
 
 def _show_json(agent: Agent, prompt: str, form: str) -> AssistantMessage | None:
@@ -97,17 +108,18 @@ def _show_json(agent: Agent, prompt: str, form: str) -> AssistantMessage | None:
         output.write(output.json_line(event_to_json(event, partials=form == "full")))
 
     agent.subscribe(show)
-    return agent.run_sync(prompt)
+    return anyio.run(agent.prompt, prompt)
 
 
 def _show_people(agent: Agent, prompt: str, story: Story) -> AssistantMessage | None:
     view = HumanView(screen_of_stdout())
     agent.subscribe(story)
     agent.subscribe(view)
-    if sys.stdin.isatty():
+    stdin: TextIO | None = sys.stdin
+    if stdin is not None and stdin.isatty():
         steering_by_lines(agent)
     try:
-        answer = agent.run_sync(prompt)
+        answer = anyio.run(agent.prompt, prompt)
     finally:
         view.close()
     view.line()
@@ -116,15 +128,6 @@ def _show_people(agent: Agent, prompt: str, story: Story) -> AssistantMessage | 
     for message in (*agent.queued_steering, *agent.queued_follow_up):
         view.line(f"unsent:  {said_in_brief(message)}")
     return answer
-
-
-def after_turns(count: int) -> Callable[[FinishedTurn], bool]:
-    """Return a stop hook that ends a run after so many turns, whatever waits."""
-
-    def stop(turn: FinishedTurn) -> bool:
-        return sum(isinstance(message, AssistantMessage) for message in turn.new_messages) >= count
-
-    return stop
 
 
 def milliseconds() -> int:
@@ -143,10 +146,17 @@ def _check_end(answer: AssistantMessage | None, failure: Exception | None) -> No
 
 
 def _prompt(given: str) -> str:
-    prompt = sys.stdin.read() if given == "-" else given
+    prompt = _read_prompt() if given == "-" else given
     if not prompt.strip():
         raise UsageError("the prompt is empty: say what to do")
     return prompt
+
+
+def _read_prompt() -> str:
+    stdin: TextIO | None = sys.stdin
+    if stdin is None:
+        raise UsageError("standard input is closed, so no prompt can be read from it")
+    return stdin.read()
 
 
 def _tools(names: str) -> list[Tool]:

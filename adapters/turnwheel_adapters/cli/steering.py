@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import suppress
 
 from turnwheel.agent import Agent
 
@@ -17,8 +18,10 @@ def steering_by_lines(agent: Agent) -> None:
 
 
 def _read(agent: Agent) -> None:
-    for line in sys.stdin:
-        queue_line(agent, line)
+    # A terminal that has gone away says no more.
+    with suppress(OSError):
+        for line in sys.stdin:
+            queue_line(agent, line)
 
 
 def queue_line(agent: Agent, line: str) -> None:

@@ -31,7 +31,8 @@ class HumanView:
         self._line_open = False
         self._streamed = False
         self._prompted = False
-        self._calls: dict[str, str] = {}
+        self._calls: list[tuple[tuple[str, str], str]] = []
+        """The calls that have started and not ended: id and name, and what an end is shown with."""
 
     def __call__(self, event: ev.Event) -> None:
         """Show one event."""
@@ -58,17 +59,35 @@ class HumanView:
     def _show_tool(self, event: ev.Event) -> None:
         match event:
             case ev.ToolExecutionStart():
-                self._calls[event.tool_call_id] = call = call_in_brief(event.tool_name, event.args)
+                call = call_in_brief(event.tool_name, event.args)
+                self._started((event.tool_call_id, event.tool_name), call)
                 self.line(f"→ {call}")
             case ev.ToolExecutionUpdate():
-                self.line(f"… {self._calls[event.tool_call_id]}: {result_in_brief(event.partial_result)}")
+                call = call_in_brief(event.tool_name, event.args)
+                self.line(f"… {call}: {result_in_brief(event.partial_result)}")
             case ev.ToolExecutionEnd():
-                call = self._calls.pop(event.tool_call_id)
+                call = self._ended(event)
                 self.line(f"{'✗' if event.is_error else '←'} {call}: {result_in_brief(event.result)}")
             case _:
                 return
         if self._calls:
-            self._screen.wait(harmless(", ".join(self._calls.values())))
+            self._screen.wait(harmless(", ".join(call for _, call in self._calls)))
+
+    def _started(self, which: tuple[str, str], call: str) -> None:
+        """Note a call. Of several with one id, as a model may give them, nobody can tell which one it is that ends."""
+        if any(other == which for other, _ in self._calls):
+            call = which[1]
+            self._calls = [(other, call if other == which else shown) for other, shown in self._calls]
+        self._calls.append((which, call))
+
+    def _ended(self, event: ev.ToolExecutionEnd) -> str:
+        """Return what the end of a call is shown with."""
+        which = (event.tool_call_id, event.tool_name)
+        for place, (other, shown) in enumerate(self._calls):
+            if other == which:
+                del self._calls[place]
+                return shown
+        return event.tool_name
 
     def line(self, text: str = "") -> None:
         """Write a line of its own."""

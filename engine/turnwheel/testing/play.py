@@ -10,25 +10,39 @@ from attrs import evolve
 from turnwheel import effects as fx
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
-from turnwheel.convert import default_convert
+from turnwheel.convert import Converter, standard_roles, standard_roles_and_system
 from turnwheel.driver import Driver
 from turnwheel.events import Event, MessageUpdate
+from turnwheel.loadout import declared, is_system, led, led_anew
 from turnwheel.machine import Machine
 from turnwheel.messages import (
     ABSENT,
-    AssistantMessage,
+    CustomMessage,
     Json,
     Message,
     TextContent,
     ToolResult,
     ToolResultMessage,
-    UserMessage,
 )
-from turnwheel.outcomes import BeforeResult, NextTurn, ResultChanges
+from turnwheel.outcomes import BeforeResult, NextRequest, NextTurn, ResultChanges, TurnAction
 from turnwheel.rules import Dialect
 from turnwheel.stream import StreamStep
 from turnwheel.testing.clock import VirtualClock
-from turnwheel.testing.scenario import Before, Edit, Execution, Messages, Poll, Scenario, Shim, Throws, Update
+from turnwheel.testing.scenario import (
+    Before,
+    ContextChange,
+    Edit,
+    Execution,
+    FinishTurn,
+    Hooks,
+    Messages,
+    Poll,
+    Preparation,
+    Scenario,
+    Shim,
+    Throws,
+    Update,
+)
 from turnwheel.testing.scripted import ScriptedModel
 from turnwheel.tool import Context, Tool
 from turnwheel.transcript import Transcript
@@ -40,7 +54,6 @@ Validator = Callable[[Tool, Json, str], Json]
 Outcomes = Sequence[oc.Progress | oc.Returned | oc.Raised]
 
 _Item = TypeVar("_Item")
-_STANDARD = (UserMessage, AssistantMessage, ToolResultMessage)
 
 
 def play(scenario: Scenario, dialect: Dialect, validate: Validator) -> list[Line]:
@@ -55,7 +68,7 @@ def play(scenario: Scenario, dialect: Dialect, validate: Validator) -> list[Line
     except (RuntimeError, ValueError) as error:
         host.lines.append({"throws": str(error)})
     else:
-        host.lines.append({"result": {"messages": [_bare(to_json(message)) for message in messages]}})
+        host.lines.append(result_line(messages))
     return host.lines
 
 
@@ -68,6 +81,7 @@ class ScenarioHost:
         self.signal = AbortSignal()
         self._scenario = scenario
         self._rules = dialect.switches.arguments
+        self._loadouts = dialect.switches.loadouts
         self._validate = validate
         self._clock = VirtualClock()
         self._model = ScriptedModel(scenario.model, signal=self.signal, on_abort=scenario.config.model_on_abort)
@@ -90,13 +104,17 @@ class ScenarioHost:
             "steering": scenario.steering,
             "follow_up": scenario.follow_up,
             "prepare_next_turn": hooks.prepare_next_turn,
+            "prepare_request": hooks.prepare_request,
             "should_stop": hooks.should_stop_after_turn,
+            "finish_turn": _finishing(hooks),
             "before_tool_call": hooks.before_tool_call,
             "after_tool_call": hooks.after_tool_call,
         }
-        start = scenario.context
+        context = Context(scenario.context.system_prompt, Transcript(scenario.context.messages), self._named(names))
+        if self._loadouts and (context.messages or scenario.entry == "prompt"):
+            context = led(context)
         return oc.Begun(
-            Context(start.system_prompt, Transcript(start.messages), self._named(names)),
+            context,
             tuple(scenario.prompts) if scenario.entry == "prompt" else None,
             oc.RunConfig(
                 config.model,
@@ -129,17 +147,32 @@ class ScenarioHost:
         said = self._next("prepareNextTurn", self._scenario.hooks.prepare_next_turn, _turn(effect.turn))
         if said is None:
             return None
-        if said.throws is not None:
+        messages = tuple(_edited(said.messages, effect.turn.context.messages)) if said.messages is not None else ()
+        return NextTurn(*self._prepared(said, effect.turn.context), messages)
+
+    def prepare_request(self, effect: fx.PrepareRequest) -> NextRequest | None:
+        """Give the next item of `prepareRequest`."""
+        asked = effect.request
+        shown = {
+            "context": _roles(asked.context.messages),
+            "model": asked.model,
+            "thinkingLevel": asked.thinking_level,
+        }
+        said = self._next("prepareRequest", self._scenario.hooks.prepare_request, shown)
+        return None if said is None else NextRequest(*self._prepared(said, asked.context))
+
+    def finish_turn(self, effect: fx.FinishTurn) -> TurnAction | None:
+        """Give the next item of `finishTurn`, or what the item of `shouldStopAfterTurn` means where there is none."""
+        said = self._next("finishTurn", _finishing(self._scenario.hooks), _turn(effect.turn))
+        if said is None or said is False:
+            return None
+        if isinstance(said, Throws):
             raise RuntimeError(said.throws)
-        context = None
-        if (change := said.context) is not None:
-            old = effect.turn.context
-            context = Context(
-                old.system_prompt if change.system_prompt is None else change.system_prompt,
-                Transcript(_edited(change.messages, old.messages)),
-                old.tools if change.tools is None else self._named(change.tools),
-            )
-        return NextTurn(context, said.model, said.thinking_level)
+        if isinstance(said, FinishTurn):
+            if said.throws is not None:
+                raise RuntimeError(said.throws)
+            return said.action
+        return "end"
 
     def ask_to_stop(self, effect: fx.AskToStop) -> bool:
         """Give the next item of `shouldStopAfterTurn`."""
@@ -167,7 +200,7 @@ class ScenarioHost:
         if said.throws is not None:
             raise RuntimeError(said.throws)
         content = (TextContent(said.text),) if said.text is not None else said.content
-        return ResultChanges(content, said.details, said.is_error, said.terminate, said.usage)
+        return ResultChanges(content, said.details, said.is_error, said.terminate, said.usage, said.structured_content)
 
     # --- the model ------------------------------------------------------------------------------------------------
 
@@ -184,14 +217,17 @@ class ScenarioHost:
         if isinstance(hooks.convert_to_llm, Throws):
             raise RuntimeError(hooks.convert_to_llm.throws)
         level = request.thinking_level
+        told = list(_convert(hooks.convert_to_llm, messages, system=self._loadouts))
+        prompt = {} if self._loadouts else {"systemPrompt": request.context.system_prompt}
+        tools = [tool.name for tool in request.context.tools]
         self._note(
             "stream",
             {
                 "model": request.model,
                 **({} if level == "off" else {"reasoning": level}),
-                "systemPrompt": request.context.system_prompt,
-                "messages": [_seen(message) for message in _CONVERT[hooks.convert_to_llm](messages)],
-                "tools": [tool.name for tool in request.context.tools],
+                **prompt,
+                "messages": [_seen(message, system=self._loadouts) for message in told],
+                "tools": list(declared(told)) if self._loadouts else tools,
             },
         )
         return self._model.call_model(effect)
@@ -271,6 +307,24 @@ class ScenarioHost:
         nth = self._note(name, fields)
         return items[nth] if items is not None and nth < len(items) else None
 
+    def _prepared(self, said: Preparation, old: Context) -> tuple[Context | None, str | None, str | None]:
+        """Return the context, model and thinking level that a preparation wants. Raises RuntimeError if it says so."""
+        if said.throws is not None:
+            raise RuntimeError(said.throws)
+        context = None if said.context is None else self._changed(said.context, old)
+        return context, said.model, said.thinking_level
+
+    def _changed(self, change: ContextChange, old: Context) -> Context:
+        """Return the context as changed; since Pi 0.86.0 new messages or a new prompt bring a new system message."""
+        new = Context(
+            old.system_prompt if change.system_prompt is None else change.system_prompt,
+            Transcript(_edited(change.messages, old.messages)),
+            old.tools if change.tools is None else self._named(change.tools),
+        )
+        listed = change.messages is not None and not isinstance(change.messages, Edit)
+        anew = listed or change.system_prompt is not None
+        return led_anew(new) if self._loadouts and anew else new
+
     def _named(self, names: Iterable[str]) -> tuple[Tool, ...]:
         return tuple(self._tools[name] for name in names)
 
@@ -300,19 +354,23 @@ def _edited(messages: Messages, old: Sequence[Message]) -> Iterable[Message]:
     return messages.apply(old) if isinstance(messages, Edit) else messages
 
 
-def _custom_as_user(messages: Iterable[Message]) -> list[Message]:
+def _finishing(hooks: Hooks) -> Sequence[FinishTurn | bool | Throws | None] | None:
+    """Return what the finish hook does: its own items, else those of the stop hook that it took the place of."""
+    return hooks.should_stop_after_turn if hooks.finish_turn is None else hooks.finish_turn
+
+
+def _convert(how: str, messages: Sequence[Message], *, system: bool) -> Iterable[Message]:
+    """Return what a model gets of the messages; `system`: whether the role system is a standard one."""
+    if how == "identity":
+        return messages
+    keep = standard_roles_and_system if system else standard_roles
+    if how == "default":
+        return Converter(keep)(Transcript(messages))
+    # The content of a custom message may be anything, so it is only called a user's.
     return [
-        # Its content may be anything, so it is only called a user's.
-        message if isinstance(message, _STANDARD) else evolve(message, role="user")
+        evolve(message, role="user") if isinstance(message, CustomMessage) and keep(message) is None else message
         for message in messages
     ]
-
-
-_CONVERT: Mapping[str, Callable[[Iterable[Message]], Iterable[Message]]] = {
-    "default": default_convert,
-    "identity": lambda messages: messages,
-    "custom-as-user": _custom_as_user,
-}
 
 
 # --- what a trace shows -------------------------------------------------------------------------------------------
@@ -342,6 +400,11 @@ def _event(event: Event) -> Line:
     return line
 
 
+def result_line(messages: Iterable[Message]) -> Line:
+    """Return the last line of the trace of a run that gave back these messages."""
+    return {"result": {"messages": [_bare(to_json(message)) for message in messages]}}
+
+
 def _bare(message: Line) -> Line:
     """Leave out what differs from run to run."""
     return {key: value for key, value in message.items() if key not in ("timestamp", "durationMs")}
@@ -360,10 +423,15 @@ def _turn(turn: fx.FinishedTurn) -> Line:
     }
 
 
-def _seen(message: Message) -> Line:
-    """Return what the model is shown of a message."""
+def _seen(message: Message, *, system: bool) -> Line:
+    """Return what the model is shown of a message; `system`: whether the role system is a standard one."""
     line = to_json(message)
     shown = ["role", "content"]
     if isinstance(message, ToolResultMessage):
         shown += ["toolCallId", "toolName", "isError"]
+    if system and is_system(message):
+        for key in ("toolsAdded", "toolsRemoved"):
+            if key in line:
+                line[key] = [tool["name"] for tool in line[key]]
+                shown.append(key)
     return {key: line[key] for key in shown if key in line}

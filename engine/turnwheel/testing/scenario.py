@@ -17,6 +17,7 @@ from attrs import field, frozen
 from cattrs import BaseValidationError, Converter
 
 from turnwheel.errors import ParseError
+from turnwheel.loadout import is_system
 from turnwheel.messages import ABSENT, Absent, Content, Json, Message
 from turnwheel.shapes import Misfit, Read, camel, located, misfit, new_converter, read, reads_class
 from turnwheel.testing.scripted import OnAbort, ScriptedAnswer
@@ -147,15 +148,16 @@ class Edit:
     throws: str | None = None
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
-        """Return the messages as edited. Raises RuntimeError where the edit says so."""
+        """Return the messages as edited; system messages stay. Raises RuntimeError where the edit says so."""
         if self.throws is not None:
             raise RuntimeError(self.throws)
-        kept = list(messages)
-        if self.drop_first is not None:
-            kept = kept[self.drop_first :]
+        kept = [at for at, message in enumerate(messages) if not is_system(message)]
+        kept = kept[self.drop_first or 0 :]
         if self.keep_last is not None:
             kept = kept[max(0, len(kept) - self.keep_last) :]
-        return [*kept, *self.append]
+        chosen = set(kept)
+        left = [message for at, message in enumerate(messages) if at in chosen or is_system(message)]
+        return [*left, *self.append]
 
 
 Messages = Sequence[Message] | Edit | None
@@ -175,7 +177,7 @@ class ContextChange:
 @final
 @frozen
 class Preparation:
-    """What the preparation of a turn returns. `messages` belongs to dialects after 0.85.1, and is no part of these."""
+    """What the preparation of a turn or of a request returns; `messages` only of a turn, and only since Pi 0.86.0."""
 
     context: ContextChange | None = None
     model: str | None = None
@@ -187,7 +189,7 @@ class Preparation:
 @final
 @frozen
 class FinishTurn:
-    """What the finish hook returns (dialects after 0.85.1)."""
+    """What the finish hook returns (since Pi 0.87.0)."""
 
     action: Literal["end", "continue"] | None = None
     throws: str | None = None

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, final
 
 from attrs import evolve, field, frozen
+from attrs.validators import instance_of
 
 from turnwheel.abort import AbortSignal
 from turnwheel.effects import CallModel
+from turnwheel.errors import Misuse
 from turnwheel.messages import (
     AssistantMessage,
     Content,
@@ -65,10 +67,10 @@ EXHAUSTED = "script exhausted"
 @final
 @frozen
 class ScriptedCall:
-    """A tool call, in short."""
+    """A tool call, in short. Raises TypeError where id or name is no text."""
 
-    id: str
-    name: str
+    id: str = field(validator=instance_of(str))
+    name: str = field(validator=instance_of(str))
     arguments: Json = field(factory=dict)
 
 
@@ -193,6 +195,9 @@ class ScriptedModel:
     def __init__(
         self, answers: Sequence[ScriptedAnswer], *, signal: AbortSignal | None = None, on_abort: OnAbort = "aborted"
     ) -> None:
+        for answer in answers:
+            if not isinstance(answer, ScriptedAnswer):
+                raise Misuse(f"expected a ScriptedAnswer, got {answer!r}; ScriptedAnswer(text=…) says a text")
         self._answers = answers
         self._signal = signal if signal is not None else AbortSignal()
         self._on_abort = on_abort

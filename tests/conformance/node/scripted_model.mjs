@@ -1,6 +1,7 @@
 // A stream function for Pi that says what a story's `model` scripts; see the model answers of the scenario format.
 
 const ABORTED = "Request was aborted";
+const STREAMED = ["text", "thinking", "toolcall"];
 const EXHAUSTED = { error: "script exhausted", start: false };
 
 /** Return the stream function: the n-th call gets the n-th answer. `onAbort` is what it does once the run is aborted. */
@@ -24,8 +25,8 @@ function stream(answer, signal, ignores) {
       if (step.type === "throw") throw new Error(step.message);
       if (step.type === "done" || step.type === "error") return yield settled(final, settle);
       grow(content, step, final);
-      const partial = { role: "assistant", content: structuredClone(content), stopReason: "stop" };
-      yield { contentIndex: 0, ...step, partial };
+      const partial = { role: "assistant", content: content.map((block) => ({ ...block })), stopReason: "stop" };
+      yield { ...told(step), partial };
     }
     if (signal?.aborted && !ignores) {
       const partial = { role: "assistant", content, stopReason: "aborted", errorMessage: ABORTED };
@@ -34,6 +35,10 @@ function stream(answer, signal, ignores) {
     settle(final);
   }
   return { [Symbol.asyncIterator]: events, result: () => result };
+}
+
+function told({ type, contentIndex = 0, delta = "" }) {
+  return type.endsWith("_delta") ? { type, contentIndex, delta } : { type, contentIndex };
 }
 
 function settled(message, settle) {
@@ -72,6 +77,7 @@ function steps({ deltas = 0, start = true, end = "done" }, final) {
 
 function pieces(block, contentIndex, count) {
   const kind = block.type.toLowerCase();
+  if (!STREAMED.includes(kind)) return [];
   const parts = kind === "toolcall" ? [JSON.stringify(block.arguments)] : cut(block[block.type], count);
   return [
     { type: `${kind}_start`, contentIndex },
@@ -89,7 +95,8 @@ function grow(content, { type, contentIndex: at = 0, delta = "" }, final) {
   if (type === "start") return;
   const [kind, what] = type.split("_");
   while (content.length <= at) content.push(emptyBlock(kind, final.content[content.length]));
-  if (what === "delta" && kind !== "toolcall") content[at][kind] += delta;
+  if (what === "start") content[at] = emptyBlock(kind, final.content[at]);
+  if (what === "delta" && content[at].type === kind) content[at][kind] += delta;
   if (what === "end" && kind === "toolcall") content[at].arguments = final.content[at]?.arguments ?? {};
 }
 
