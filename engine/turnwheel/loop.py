@@ -43,7 +43,7 @@ from turnwheel.requests import ModelRequest, Steps, Stream
 from turnwheel.rules import Dialect, Switches
 from turnwheel.running import Reporter, as_result, taken
 from turnwheel.table import DEFAULT_DIALECT, dialect
-from turnwheel.tool import Context, ExecutionMode, Request
+from turnwheel.tool import Context, ExecutionMode, Request, check_readable
 from turnwheel.transcript import Transcript
 from turnwheel.values import value
 
@@ -224,6 +224,8 @@ class LoopHost:
     def prepare_arguments(self, effect: fx.PrepareArguments) -> Json:
         """Let the tool prepare its arguments; one that has no way to gets a copy of the model's."""
         prepare, arguments = effect.tool.prepare, effect.call.arguments
+        if self._switches.arguments_errors:
+            check_readable(effect.call)
         return deepcopy(arguments) if prepare is None else prepare(arguments, self._switches.arguments)
 
     async def execute_tool(self, effect: fx.ExecuteTool, report: Callable[[ToolResult], None]) -> ToolResult:

@@ -286,6 +286,13 @@ class Switches:
             "why": "the rules by which arguments are coerced, named after a version of Pi that has them",
         }
     )
+    arguments_errors: bool = field(
+        default=False,
+        metadata={
+            "since": "1.3.0",
+            "why": "a call whose argumentsError says that its arguments could not be read fails with that text",
+        },
+    )
     loadouts: bool = field(
         default=False,
         metadata={

@@ -417,6 +417,7 @@ def _pi_1_6_0() -> Dialect:
             tool_names_added=False,
             result_usage=True,
             arguments="1.6.0",
+            arguments_errors=True,
             loadouts=True,
             thinking_levels=True,
             error_flags=True,

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, final
 
 from attrs import field
 
-from turnwheel.messages import Extra, Json, ToolResult
+from turnwheel.messages import Extra, Json, ToolCall, ToolResult
 from turnwheel.transcript import Transcript, transcript
 from turnwheel.values import value
 
@@ -57,6 +57,15 @@ class Tool:
     run: Any = field(default=None, eq=False, repr=False, kw_only=True)
     prepare: Prepare | None = field(default=None, eq=False, repr=False, kw_only=True)
     extra: Extra = field(factory=dict, kw_only=True, repr=False)
+
+
+def check_readable(call: ToolCall) -> None:
+    """Raise ValueError where whoever read the model's stream noted in the call that its arguments could not be read.
+
+    Source: `argumentsError` of Pi 1.3.0.
+    """
+    if error := call.extra.get("argumentsError"):
+        raise ValueError(f'Invalid arguments for tool "{call.name}": {error}')
 
 
 @final

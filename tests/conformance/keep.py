@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conformance.real_pi import RealPi, installed, why_missing
@@ -21,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.keep", description=__doc__)
     parser.add_argument("name", help="what the scenario shows, in words joined by hyphens")
     parser.add_argument("file", type=Path, help="the scenario, in JSON")
-    parser.add_argument("--description", default="", help="the rule that it pins, in a sentence (default: the scenario's own)")
+    parser.add_argument("--description", default="", help="the rule that it pins (default: what the scenario says)")
     arguments = parser.parse_args()
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", arguments.name):
         parser.error(f"a name is words in lower case, joined by hyphens, not {arguments.name!r}")
@@ -40,7 +41,7 @@ def main() -> int:
     return 0
 
 
-def keep(name: str, scenario: Json, dialects: list[str]) -> None:
+def keep(name: str, scenario: Json, dialects: Sequence[str]) -> None:
     """Write a scenario, and the trace that real Pi gives of it in each of these dialects."""
     file = HERE / "corpus" / f"{name}.json"
     first = {key: scenario[key] for key in ("name", "description", "dialects") if key in scenario}

@@ -29,13 +29,14 @@ from turnwheel.messages import (
     user,
 )
 from turnwheel.table import DIALECTS, dialect
+from turnwheel.testing.generate import scenarios
 from turnwheel.testing.lifecycle import Lifecycle
 from turnwheel.testing.log import Log, Place, read_log
 from turnwheel.testing.monitor import Break, Called, Ended, Monitor, Seen, assert_kept
 from turnwheel.testing.monitors import default_monitors, judge
 from turnwheel.testing.play import play
 from turnwheel.testing.promises import OneModelCallATurn, ResultsInCallOrder
-from turnwheel.testing.scenario import Abort
+from turnwheel.testing.scenario import Abort, Scenario
 from turnwheel.testing.scripted import ScriptedAnswer
 from turnwheel.testing.stopping import HardStop, SteeringBeforeFollowUp, TerminateByAll
 from turnwheel.transcript import Transcript
@@ -531,6 +532,12 @@ class TestWhatIsRight:
 
             assert_kept(judge(read_log(lines(trace))))
 
+    @pytest.mark.parametrize("name", DIALECTS)
+    @given(scenario_=scenarios())
+    def test_any_scenario(self, name: str, scenario_: Scenario) -> None:
+        """The trace of any scenario keeps every promise."""
+        assert_kept(judge(read_log(lines(play(scenario_, dialect(name), validate)))))
+
     @pytest.mark.parametrize("name", BOTH)
     @given(moves=st.lists(st.integers(min_value=0, max_value=1000), max_size=150))
     def test_any_run_with_its_effects(self, name: str, moves: list[int]) -> None:
@@ -708,7 +715,7 @@ class TestReadLog:
         log = read_log(lines([{"type": "message_start", "message": partial}, update]))
 
         assert [type(seen) for seen in log] == [ev.MessageStart, ev.MessageUpdate]
-        with pytest.raises(ParseError, match="line 1: message.content"):
+        with pytest.raises(ParseError, match=r"line 1: message\.content"):
             read_log(lines([{"type": "message_end", "message": partial}]))
 
     def test_trace_lines(self) -> None:

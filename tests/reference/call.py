@@ -57,6 +57,8 @@ def check(world: World, context: Context, call: Call) -> None:
     if tool is None:
         raise Failed(f"Tool {call.asked['name']} not found")
     arguments = world.prepare_arguments(tool, call.asked["arguments"])
+    if version.reads_argument_errors and call.asked.get("argumentsError"):
+        raise Failed(f'Invalid arguments for tool "{tool["name"]}": {call.asked["argumentsError"]}')
     call.arguments = validated(tool["name"], tool["parameters"], arguments, version.rules)
     said = world.before_tool_call(call.asked["id"], call.arguments)
     # Where every call is answered, the second look at the signal belongs to the hook.

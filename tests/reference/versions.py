@@ -46,6 +46,8 @@ class Version:
     """A tool reports an error with `isError: true` in its result, too (0.99.1)."""
     hook_drops_structure: bool = False
     """An after hook that replaces only the content drops `structuredContent` (0.99.1)."""
+    reads_argument_errors: bool = False
+    """A call that carries `argumentsError` fails with it (1.3.0)."""
     answers_every_call: bool = False
     """A batch goes on when it is aborted: each call left gets a result before it is prepared (1.6.0)."""
 
@@ -72,6 +74,7 @@ PI_1_6_0: Final = replace(
     notes_thinking_level=True,
     results_may_be_errors=True,
     hook_drops_structure=True,
+    reads_argument_errors=True,
     answers_every_call=True,
 )
 

@@ -187,6 +187,7 @@ REFUSED: Final[list[tuple[Any, Any, list[str]]]] = [
         ],
     ),
     (STRINGS, {"b": 1}, ["a.0: expected string, got object"]),
+    ({"type": "array", "prefixItems": [NUMBER]}, "5", ["a: expected array, got string"]),
     ({"oneOf": [NUMBER, INTEGER, NULL]}, "5", ["a: matches more than one alternative"]),
     ({"oneOf": [NUMBER, {"minimum": 9}, INTEGER]}, 1, ["a: matches more than one alternative"]),
     (

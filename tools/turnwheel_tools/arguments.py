@@ -56,6 +56,11 @@ def prepare_arguments(tool: Tool, arguments: Json, *, rules: str = "0.85.1") -> 
     raise ArgumentError(_failure(tool.name, lines, arguments))
 
 
+def check_schema(tool: Tool) -> None:
+    """Raise SchemaError where the tool's schema is invalid."""
+    _schema_of(tool, next(iter(RULES)))
+
+
 def _failure(name: str, lines: Sequence[str], arguments: Json) -> str:
     wrong = "".join(f"  - {line}\n" for line in lines)
     return f'Validation failed for tool "{name}":\n{wrong}\nReceived arguments:\n{json_text(arguments)}'

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from turnwheel.messages import Json
 from turnwheel.tool import ExecutionMode, Prepare, Tool
-from turnwheel_tools.arguments import prepare_arguments
+from turnwheel_tools.arguments import check_schema, prepare_arguments
 
 
 def define(
@@ -25,9 +25,11 @@ def define(
 
     `run` may be a coroutine function, and may take call_id, report and aborted by keyword (turnwheel.tool.Run). What it
     returns may be a text, blocks of content, a ToolResult or any JSON value; what it raises is an error that the model
-    sees. With execution mode sequential, no other tool runs beside it.
+    sees. With execution mode sequential, no other tool runs beside it. Raises SchemaError for an invalid schema.
     """
-    return checked(Tool(name, description, parameters, execution_mode, run=run))
+    tool = Tool(name, description, parameters, execution_mode, run=run)
+    check_schema(tool)
+    return checked(tool)
 
 
 def checked(tool: Tool) -> Tool:

@@ -44,7 +44,7 @@ from turnwheel.testing.scenario import (
     Update,
 )
 from turnwheel.testing.scripted import ScriptedModel
-from turnwheel.tool import Context, Tool
+from turnwheel.tool import Context, Tool, check_readable
 from turnwheel.transcript import Transcript
 from turnwheel.wire import to_json
 
@@ -82,6 +82,7 @@ class ScenarioHost:
         self._scenario = scenario
         self._rules = dialect.switches.arguments
         self._loadouts = dialect.switches.loadouts
+        self._arguments_errors = dialect.switches.arguments_errors
         self._validate = validate
         self._clock = VirtualClock()
         self._model = ScriptedModel(scenario.model, signal=self.signal, on_abort=scenario.config.model_on_abort)
@@ -245,6 +246,8 @@ class ScenarioHost:
             if isinstance(arguments, dict):
                 renamed = {str(shim.rename.get(key, key)): value for key, value in arguments.items()}
                 arguments = {**renamed, **shim.set}
+        if self._arguments_errors:
+            check_readable(effect.call)
         return self._validate(effect.tool, arguments, self._rules)
 
     def execute_tool(self, effect: fx.ExecuteTool, report: Callable[[ToolResult], None]) -> None:
