@@ -41,6 +41,9 @@ pi: ## install the real Pi that turnwheel is held against, and pyright (needs no
 conformance: $(READY) pi ## compare N random scenarios of each dialect with real Pi (SEED=… repeats a run)
 	@$(BIN)/python -m tests.conformance.differential $(N) --seed $(SEED) $(ARGS)
 
+mutants: $(READY) ## make the engine wrong in every way, and say who notices (ARGS=--page renews docs/mutants.md)
+	$(BIN)/python -m tests.mutants.table $(ARGS)
+
 lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade: newest versions)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

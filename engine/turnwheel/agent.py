@@ -21,6 +21,7 @@ from turnwheel import events
 from turnwheel.abort import AbortSignal
 from turnwheel.agent_state import AgentState
 from turnwheel.checked import message_of, messages_of
+from turnwheel.driver import StepObserver
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
 from turnwheel.errors import Misuse
 from turnwheel.events import Event
@@ -91,6 +92,7 @@ class Agent:
         get_api_key: Callable[[str], Maybe[str | None]] | None = None,
         clock: Callable[[], int] | None = None,
         on_decision: Callable[[Decision], object] | None = None,
+        on_step: StepObserver | None = None,
     ) -> None:
         """Set up an agent. `clock` tells the time in milliseconds since 1970 (UTC), for the messages it makes."""
         self.state = AgentState(system_prompt, model, thinking_level, tools, messages)
@@ -109,6 +111,7 @@ class Agent:
             get_api_key=get_api_key,
             clock=clock,
             on_decision=on_decision,
+            on_step=on_step,
         )
         self._language = _language(dialect)
         _check_hooks(self._config, self._language)

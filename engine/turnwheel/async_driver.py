@@ -19,10 +19,10 @@ from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
 from turnwheel.answering import any_steps_of, check_finished, let_go_of_any
 from turnwheel.awaiting import Cancellation, Once, Watched
-from turnwheel.driver import Observer, stalled
+from turnwheel.driver import Observer, StepObserver, stalled
 from turnwheel.effects import AfterToolCall, CallModel, ExecuteTool
 from turnwheel.host import AsyncHost
-from turnwheel.machine import DONE, WAITING, Machine
+from turnwheel.machine import DONE, WAITING, Machine, Pause
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
 from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped
@@ -49,13 +49,15 @@ class AsyncDriver:
         *,
         signal: AbortSignal | None = None,
         on_decision: Observer | None = None,
+        on_step: StepObserver | None = None,
     ) -> None:
-        """`signal` aborts the run and is what the host's ports should look at; `on_decision` sees each fired rule."""
+        """Set up a run; the arguments are those of the sync driver."""
         self.machine = machine
         self.host = host
         self.signal = signal if signal is not None else AbortSignal()
         self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
+        self._on_step = on_step
         self._model_call: CallModel | None = None
         self._began: int | None = None
         self._stream: Any = None
@@ -119,6 +121,8 @@ class AsyncDriver:
         if self._on_decision is not None:
             for decision in self.machine.decided:
                 self._on_decision(decision)
+        if self._on_step is not None and not isinstance(step, Pause):
+            self._on_step(self.machine.position - 1, step)
         return step
 
     async def _tell(self, event: Any) -> None:

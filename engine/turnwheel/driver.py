@@ -9,10 +9,11 @@ from typing import Any, final
 from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
 from turnwheel.answering import check_finished, let_go, steps_of
-from turnwheel.effects import CallModel, ExecuteTool
+from turnwheel.effects import CallModel, Effect, ExecuteTool
 from turnwheel.errors import Stalled
+from turnwheel.events import Event
 from turnwheel.host import Host
-from turnwheel.machine import DONE, WAITING, Machine
+from turnwheel.machine import DONE, WAITING, Machine, Pause
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
 from turnwheel.ports import EFFECTS, PORTS, failed, returned, stamped
@@ -24,6 +25,8 @@ Listener = Callable[[Any], object]
 """Takes each event as it is emitted. If it raises, the run breaks off with that exception."""
 Observer = Callable[[Decision], object]
 """Takes each decision, before the step that it led to."""
+StepObserver = Callable[[int, Event | Effect], object]
+"""Takes the position of each step in the trace, from 0 on, and the step: an event or an effect, before it is done."""
 
 
 @final
@@ -37,13 +40,18 @@ class Driver:
         *,
         signal: AbortSignal | None = None,
         on_decision: Observer | None = None,
+        on_step: StepObserver | None = None,
     ) -> None:
-        """`signal` aborts the run and is what the host's ports should look at; `on_decision` sees each fired rule."""
+        """`signal` aborts the run and is what the host's ports should look at.
+
+        `on_decision` sees each fired rule, `on_step` each event and each effect.
+        """
         self.machine = machine
         self.host = host
         self.signal = signal if signal is not None else AbortSignal()
         self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
+        self._on_step = on_step
         self._model_call: CallModel | None = None
         self._began: int | None = None
         self._stream: Iterator[StreamStep] | None = None
@@ -56,17 +64,11 @@ class Driver:
         Raises what a listener raised, what a port outside a tool call raised, ValueError where the context cannot be
         gone on from, and Stalled where the host cannot answer what is awaited.
         """
-        machine, observe = self.machine, self._on_decision
+        machine = self.machine
         try:
-            while True:
-                step = machine.next()
-                if observe is not None:
-                    for decision in machine.decided:
-                        observe(decision)
+            while (step := self._next()) is not DONE:
                 if step is WAITING:
                     self._wait()
-                elif step is DONE:
-                    break
                 elif type(step) in EFFECTS:
                     self._perform(step)
                 else:
@@ -83,6 +85,16 @@ class Driver:
         if machine.failure is not None:
             raise ValueError(machine.failure)
         return machine.new_messages
+
+    def _next(self) -> Any:
+        """Return the machine's next step, once those who look on have seen it and what led to it."""
+        step = self.machine.next()
+        if self._on_decision is not None:
+            for decision in self.machine.decided:
+                self._on_decision(decision)
+        if self._on_step is not None and not isinstance(step, Pause):
+            self._on_step(self.machine.position - 1, step)
+        return step
 
     def _tell(self, listener: Listener, event: Any) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,8 @@ draft 3: The kettle boils a litre of water in two minutes.
 editor:  OK
 """,
 }
-"""What the examples print; bare_machine prints reasons, which belong to the table."""
+"""What the examples print, but for those that say more than is fixed: reasons of the table, a run that was searched."""
+FREE: Final = ("bare_machine", "stop_hook_property")
 
 
 def printed_by(name: str) -> str:
@@ -120,9 +122,18 @@ class TestExamples:
         assert len(reasons) > 20
         assert set(reasons) <= {rule.why for table in dialect().tables for rule in table.rules}
 
+    def test_the_property_finds_the_mistake(self) -> None:
+        """The run that shows it is a small one: one answer, one call at most, and the hook cuts it short."""
+        found, ended, free, mended = printed_by("stop_hook_property").splitlines()
+        (answer,) = json.loads(found)["model"]
+
+        assert len(answer.get("toolCalls", [])) <= 1
+        assert int(ended.split(": ")[1]) < int(free.split(": ")[1])
+        assert mended == "mended: right in 200 runs"
+
     def test_none_is_left_out(self) -> None:
         """Each example is run by a test."""
-        assert sorted([*PRINTED, "bare_machine"]) == NAMES
+        assert sorted([*PRINTED, *FREE]) == NAMES
 
     @pytest.mark.parametrize("name", NAMES)
     def test_is_short_and_says_what_it_shows(self, name: str) -> None:

@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from turnwheel.testing.generate import scenarios
+    from turnwheel.testing.log import read_log
+    from turnwheel.testing.monitor import Monitor, assert_kept
+    from turnwheel.testing.monitors import default_monitors, judge
+    from turnwheel.testing.own_hooks import ScenarioRun, run_with
     from turnwheel.testing.play import play
     from turnwheel.testing.scenario import Scenario, read_scenario
     from turnwheel.testing.written import write_scenario
 
 _HOME = {
     "generate": ("scenarios",),
+    "log": ("read_log",),
+    "monitor": ("Monitor", "assert_kept"),
+    "monitors": ("default_monitors", "judge"),
+    "own_hooks": ("ScenarioRun", "run_with"),
     "play": ("play",),
     "scenario": ("Scenario", "read_scenario"),
     "written": ("write_scenario",),
@@ -24,9 +32,16 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Monitor",
     "Scenario",
+    "ScenarioRun",
+    "assert_kept",
+    "default_monitors",
+    "judge",
     "play",
+    "read_log",
     "read_scenario",
+    "run_with",
     "scenarios",
     "write_scenario",
 ]
