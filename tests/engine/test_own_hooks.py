@@ -62,7 +62,7 @@ class TestTheWorld:
 
     @given(scenarios("pi-0.85.1", failures=False))
     def test_a_hook_that_says_the_same(self, scenario: Scenario) -> None:
-        """A stop hook that says what the scenario's own would gives the same run, aborts during its calls included."""
+        """A stop hook that says what the scenario's own would gives the same run."""
         stops = scenario.hooks.should_stop_after_turn
         assume(stops is not None)
         said = iter(stops or ())
@@ -111,6 +111,13 @@ class TestTheWorld:
         run = run_with(scenario(abort={"atStart": True}))
 
         assert [message.role for message in run.messages] == ["assistant"]
+
+    def test_abort_while_a_hook_is_asked(self) -> None:
+        """A scenario that aborts during a call of the stop hook does so during that of one's own."""
+        run = run_with(scenario(abort={"onCall": "shouldStopAfterTurn"}), should_stop=lambda turn: False)
+
+        answers = [message.stop_reason for message in run.messages if isinstance(message, AssistantMessage)]
+        assert answers == ["toolUse", "aborted"]
 
     def test_monitors_judge_it(self) -> None:
         """The events are those that monitors watch."""

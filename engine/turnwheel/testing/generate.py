@@ -17,7 +17,9 @@ from turnwheel.testing.generate_model import draw_answer
 from turnwheel.testing.generate_parts import (
     ALMOST,
     FAILURES,
+    HINDRANCES,
     KINDS,
+    SELDOM_ON,
     SWITCH,
     Drawing,
     Failure,
@@ -93,7 +95,7 @@ def _aborts(kinds: Sequence[Kind]) -> Pool:
     """Return when a run may be aborted, where callbacks of these kinds may be there."""
     calls = (*_CALLS, *(call for kind, call in _LATER_CALLS.items() if kind in kinds))
     return Pool(
-        *[{"atStart": True}] * 5,
+        *[{"atStart": True}] * 3,
         *[{"atTick": tick} for tick in (0, 1, 2, 3, 4, 6)] * 2,
         *[{"onCall": call, **({"nth": nth} if nth else {})} for nth in (0, 0, 1, 2) for call in calls],
         *[{"onEvent": event} for event in range(_EVENTS)],
@@ -110,7 +112,9 @@ def _scenarios(
     calls: int,
     turns: int,
 ) -> Scenario:
-    drawing = Drawing(draw, {*(kind for kind in kinds if draw(SWITCH)), *draw(failures)})
+    drawing = Drawing(
+        draw, {*(kind for kind in kinds if draw(SELDOM_ON if kind in HINDRANCES else SWITCH)), *draw(failures)}
+    )
     tools = Toolbox(drawing)
     most = calls if tools.names or "unknown_tools" in drawing.on else 0
     model = drawing.several(turns, lambda: draw_answer(drawing, most, tools.call), ALMOST)

@@ -56,6 +56,10 @@ FAILURES: Final[tuple[Failure, ...]] = get_args(Failure)
 EVEN: Final = st.booleans()
 SWITCH: Final = st.integers(0, 1)
 """Numbers shrink better than booleans where what is drawn later depends on them."""
+SELDOM_ON: Final = st.integers(0, 5).map(lambda drawn: drawn // 4)
+"""Switches what keeps tools from running, in a third of the scenarios."""
+HINDRANCES: Final[frozenset[Kind]] = frozenset({"abort", "odd_arguments", "unknown_tools"})
+"""The kinds that keep tools from running."""
 LIKELY: Final = st.sampled_from((False, True, True))
 ALMOST: Final = st.sampled_from((False, *[True] * 7))
 RARE: Final = st.sampled_from((False, False, False, True))
@@ -77,7 +81,7 @@ class Pool:
 def seldom(kinds: Sequence[_Item]) -> SearchStrategy[tuple[_Item, ...]]:
     """Return a strategy whose values are none of the kinds, one or two, or all."""
     few = [some for size in (1, 2) for some in combinations(kinds, size)]
-    return st.sampled_from([*[()] * len(kinds), *few, tuple(kinds)])
+    return st.sampled_from([*[()] * (4 * len(kinds)), *few, tuple(kinds)])
 
 
 def given(**fields: Json) -> dict[str, Json]:
