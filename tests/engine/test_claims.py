@@ -10,8 +10,8 @@ from turnwheel.control import Control
 from turnwheel.errors import ParseError
 from turnwheel.rules import BatchState, Decision, State
 from turnwheel.table import dialect
-from turnwheel.testing.claims import parse_claim
-from turnwheel.testing.standing import Moment
+from turnwheel.testing.exploring.claims import parse_claim
+from turnwheel.testing.exploring.standing import Moment
 
 RULE = next(rule for rule in dialect().loop.rules if rule.name == "AwaitFollowUp follow_up !pending")
 CHOICE = dialect().loop.choices[State.AwaitFollowUp, RULE.trigger]

@@ -20,15 +20,15 @@ from turnwheel.machine import WAITING, Machine
 from turnwheel.messages import Json
 from turnwheel.rules import Ask, Decision, Dialect, Rule, State, Table
 from turnwheel.table import DIALECTS, dialect
-from turnwheel.testing.claims import Claim, parse_claim
-from turnwheel.testing.explore import GOES_ROUND, Finding, Report, explore
-from turnwheel.testing.graph import NOTHING_OUTSTANDING, Graph, Path
+from turnwheel.testing.exploring.claims import Claim, parse_claim
+from turnwheel.testing.exploring.explore import GOES_ROUND, Finding, Report, explore
+from turnwheel.testing.exploring.graph import NOTHING_OUTSTANDING, Graph, Path
+from turnwheel.testing.exploring.standing import Moment
+from turnwheel.testing.exploring.walk import Unplayable, as_scenario, in_words, walk
+from turnwheel.testing.exploring.ways import Bounds, Budget, Way
+from turnwheel.testing.exploring.world import kind_of
 from turnwheel.testing.play import ScenarioHost
 from turnwheel.testing.scenario import read_scenario
-from turnwheel.testing.standing import Moment
-from turnwheel.testing.walk import Unplayable, as_scenario, in_words, walk
-from turnwheel.testing.ways import Bounds, Budget, Way
-from turnwheel.testing.world import kind_of
 from turnwheel.tool import Tool
 
 TINY = Bounds(1, 0, 0)

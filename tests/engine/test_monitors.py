@@ -29,16 +29,16 @@ from turnwheel.messages import (
     user,
 )
 from turnwheel.table import DIALECTS, dialect
-from turnwheel.testing.generate import scenarios
-from turnwheel.testing.lifecycle import Lifecycle
-from turnwheel.testing.log import Log, Place, read_log
-from turnwheel.testing.monitor import Break, Called, Ended, Monitor, Seen, assert_kept
-from turnwheel.testing.monitors import default_monitors, judge
+from turnwheel.testing.generating.scenarios import scenarios
 from turnwheel.testing.play import play
-from turnwheel.testing.promises import OneModelCallATurn, ResultsInCallOrder
 from turnwheel.testing.scenario import Abort, Scenario
 from turnwheel.testing.scripted import ScriptedAnswer
-from turnwheel.testing.stopping import HardStop, SteeringBeforeFollowUp, TerminateByAll
+from turnwheel.testing.watching.lifecycle import Lifecycle
+from turnwheel.testing.watching.log import Log, Place, read_log
+from turnwheel.testing.watching.monitor import Break, Called, Ended, Monitor, Seen, assert_kept
+from turnwheel.testing.watching.monitors import default_monitors, judge
+from turnwheel.testing.watching.promises import OneModelCallATurn, ResultsInCallOrder
+from turnwheel.testing.watching.stopping import HardStop, SteeringBeforeFollowUp, TerminateByAll
 from turnwheel.transcript import Transcript
 from turnwheel.wire import to_json
 

@@ -13,9 +13,9 @@ from tests.mutants.mutants import Kind, Mutant
 from tests.mutants.patience import Endless
 from tests.mutants.samples import Sample, at_random, of_the_corpus
 from turnwheel.driver import Driver
-from turnwheel.testing.monitor import Called, Ended, Seen
-from turnwheel.testing.monitors import default_monitors
 from turnwheel.testing.scenario import Scenario
+from turnwheel.testing.watching.monitor import Called, Ended, Seen
+from turnwheel.testing.watching.monitors import default_monitors
 
 Judge = Literal["corpus", "monitors", "reference"]
 

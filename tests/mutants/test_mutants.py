@@ -20,7 +20,7 @@ from tests.mutants.samples import Sample, drawn, of_the_corpus
 from turnwheel.effects import PrepareArguments
 from turnwheel.machine import Machine
 from turnwheel.table import DEFAULT_DIALECT, DIALECTS
-from turnwheel.testing.monitor import Called, Ended
+from turnwheel.testing.watching.monitor import Called, Ended
 
 SHARE: Final = 12
 """One of so many mutants is judged here."""

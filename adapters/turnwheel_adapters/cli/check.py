@@ -12,8 +12,8 @@ from turnwheel_adapters.cli.output import CommandError, brief, json_line, read_f
 from turnwheel_adapters.wording import count, listed
 
 if TYPE_CHECKING:
-    from turnwheel.testing.log import Log
-    from turnwheel.testing.monitor import Monitor
+    from turnwheel.testing.watching.log import Log
+    from turnwheel.testing.watching.monitor import Monitor
 
 EXAMPLES = """a log is JSON lines: events as `turnwheel run --json` writes them, or traces as `turnwheel conform` does
   turnwheel run --json "read README.md" > log.jsonl; turnwheel check log.jsonl
@@ -38,8 +38,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Judge each log. Raises ParseError for one that cannot be read, CommandError where a promise is broken."""
     # Here, so that the other commands start without it.
-    from turnwheel.testing.log import read_log
-    from turnwheel.testing.monitors import default_monitors, judge
+    from turnwheel.testing.watching.log import read_log
+    from turnwheel.testing.watching.monitors import default_monitors, judge
 
     broken = 0
     for file in arguments.files:

@@ -16,7 +16,7 @@ from turnwheel_adapters.cli.progress import progress
 from turnwheel_adapters.wording import count, listed
 
 if TYPE_CHECKING:
-    from turnwheel.testing.explore import Finding, Report
+    from turnwheel.testing.exploring.explore import Finding, Report
 
 EXAMPLES = """a state is a point at which the world may do something, and what it has left; an edge is what it does
 
@@ -58,9 +58,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Explore, and report. Raises CommandError where a claim is broken or a run gets stuck."""
     # Here, so that the other commands start without it.
-    from turnwheel.testing.claims import parse_claim
-    from turnwheel.testing.explore import explore
-    from turnwheel.testing.ways import Bounds
+    from turnwheel.testing.exploring.claims import parse_claim
+    from turnwheel.testing.exploring.explore import explore
+    from turnwheel.testing.exploring.ways import Bounds
 
     dialect = named_dialect(arguments.dialect)
     bounds = Bounds(arguments.turns, arguments.calls, arguments.queue, failures=not arguments.no_failures)
@@ -136,7 +136,7 @@ def in_words(report: Report, dialect: Dialect) -> Iterator[str]:
 
 
 def _shown(finding: Finding, report: Report, dialect: Dialect) -> Iterator[str]:
-    from turnwheel.testing.walk import in_words as steps
+    from turnwheel.testing.exploring.walk import in_words as steps
 
     for number, line in enumerate(steps(dialect, report.bounds, finding.path), 1):
         yield f"{number:4}. {line}"
@@ -180,7 +180,7 @@ def as_json(report: Report, dialect: Dialect) -> dict[str, Json]:
 
 
 def _as_json(finding: Finding, report: Report, dialect: Dialect) -> dict[str, Json]:
-    from turnwheel.testing.walk import in_words as steps
+    from turnwheel.testing.exploring.walk import in_words as steps
 
     scenario, why = _scenario(finding, report, dialect)
     return {
@@ -193,7 +193,7 @@ def _as_json(finding: Finding, report: Report, dialect: Dialect) -> dict[str, Js
 
 def _scenario(finding: Finding, report: Report, dialect: Dialect) -> tuple[dict[str, Json], str]:
     """Return the scenario of a finding, or why there is none."""
-    from turnwheel.testing.walk import Unplayable, as_scenario
+    from turnwheel.testing.exploring.walk import Unplayable, as_scenario
 
     try:
         return as_scenario(dialect, report.bounds, finding.path, finding.problem), ""

@@ -1,5 +1,6 @@
-"""What helps to test with turnwheel: scripted models, virtual time, scenarios and their traces.
+"""What helps to test with turnwheel: scripted models, virtual time, scenarios and their traces; and what finds faults.
 
+`exploring` walks every run of a finite world, `generating` draws random scenarios, `watching` holds promises.
 What most tests need has its name here. A name is loaded when it is first used: some of them need Hypothesis.
 """
 
@@ -10,34 +11,44 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from turnwheel.testing.generate import scenarios
-    from turnwheel.testing.log import read_log
-    from turnwheel.testing.monitor import Monitor, assert_kept
-    from turnwheel.testing.monitors import default_monitors, judge
+    from turnwheel.testing.exploring.claims import Claim, parse_claim
+    from turnwheel.testing.exploring.explore import explore
+    from turnwheel.testing.exploring.ways import Bounds
+    from turnwheel.testing.generating.scenarios import scenarios
     from turnwheel.testing.own_hooks import ScenarioRun, run_with
     from turnwheel.testing.play import play
     from turnwheel.testing.scenario import Scenario, read_scenario
+    from turnwheel.testing.watching.log import read_log
+    from turnwheel.testing.watching.monitor import Monitor, assert_kept
+    from turnwheel.testing.watching.monitors import default_monitors, judge
     from turnwheel.testing.written import write_scenario
 
 _HOME = {
-    "generate": ("scenarios",),
-    "log": ("read_log",),
-    "monitor": ("Monitor", "assert_kept"),
-    "monitors": ("default_monitors", "judge"),
+    "exploring.claims": ("Claim", "parse_claim"),
+    "exploring.explore": ("explore",),
+    "exploring.ways": ("Bounds",),
+    "generating.scenarios": ("scenarios",),
     "own_hooks": ("ScenarioRun", "run_with"),
     "play": ("play",),
     "scenario": ("Scenario", "read_scenario"),
+    "watching.log": ("read_log",),
+    "watching.monitor": ("Monitor", "assert_kept"),
+    "watching.monitors": ("default_monitors", "judge"),
     "written": ("write_scenario",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Bounds",
+    "Claim",
     "Monitor",
     "Scenario",
     "ScenarioRun",
     "assert_kept",
     "default_monitors",
+    "explore",
     "judge",
+    "parse_claim",
     "play",
     "read_log",
     "read_scenario",

@@ -1,7 +1,7 @@
 """Explores every run of a dialect in a finite world, and reports what fires, what gets stuck and which claims break.
 
-What states and edges are, turnwheel.testing.graph says; what the world may do, turnwheel.testing.world. The same
-bounds give the same report, figure by figure.
+What states and edges are, `exploring.graph` says; what the world may do, `exploring.world`. The same bounds give the
+same report, figure by figure.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final, final
 from attrs import define, field, frozen
 
 from turnwheel.rules import QUIET, Dialect
-from turnwheel.testing.claims import Claim
-from turnwheel.testing.graph import Arrow, Graph, Path
-from turnwheel.testing.ways import GO_ON, Bounds
+from turnwheel.testing.exploring.claims import Claim
+from turnwheel.testing.exploring.graph import Arrow, Graph, Path
+from turnwheel.testing.exploring.ways import GO_ON, Bounds
 
 Progress = Callable[[int, int], object]
 """Hears from time to time how many states were found, and how many of them were walked."""
@@ -25,7 +25,7 @@ GOES_ROUND: Final = "the machine goes round in circles, and nothing comes in fro
 @final
 @frozen
 class Finding:
-    """Something that is wrong, and the shortest path to it (numbers; turnwheel.testing.walk puts it into words).
+    """Something that is wrong, and the shortest path to it (numbers; `exploring.walk` puts it into words).
 
     `states` is the number of states in which it is wrong; 0 where they were not counted.
     """

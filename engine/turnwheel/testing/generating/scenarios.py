@@ -12,9 +12,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from turnwheel.messages import ABSENT, Json
 from turnwheel.rules import Ask, Dialect
 from turnwheel.table import dialect as dialect_named
-from turnwheel.testing.generate_hooks import draw_hooks, draw_queue
-from turnwheel.testing.generate_model import draw_answer
-from turnwheel.testing.generate_parts import (
+from turnwheel.testing.generating.hooks import draw_hooks, draw_queue
+from turnwheel.testing.generating.model import draw_answer
+from turnwheel.testing.generating.parts import (
     ALMOST,
     FAILURES,
     HINDRANCES,
@@ -28,7 +28,7 @@ from turnwheel.testing.generate_parts import (
     given,
     seldom,
 )
-from turnwheel.testing.generate_tools import Toolbox
+from turnwheel.testing.generating.tools import Toolbox
 from turnwheel.testing.scenario import Scenario, read_scenario_text
 
 _MODE: Final = Pool(ABSENT, "sequential", "parallel")

@@ -12,11 +12,11 @@ from turnwheel.effects import CallModel
 from turnwheel.errors import TableError, UnexpectedOutcome
 from turnwheel.messages import ABSENT
 from turnwheel.rules import Dialect
-from turnwheel.testing.graph import Path
-from turnwheel.testing.script import call_of
-from turnwheel.testing.standing import Moment, Standing, standing_at_start
-from turnwheel.testing.ways import ABORT, Bounds, Way
-from turnwheel.testing.world import STARTS, kind_of, script
+from turnwheel.testing.exploring.graph import Path
+from turnwheel.testing.exploring.script import call_of
+from turnwheel.testing.exploring.standing import Moment, Standing, standing_at_start
+from turnwheel.testing.exploring.ways import ABORT, Bounds, Way
+from turnwheel.testing.exploring.world import STARTS, kind_of, script
 
 
 class Unplayable(Exception):

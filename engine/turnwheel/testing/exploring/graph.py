@@ -18,9 +18,9 @@ from attrs import define
 from turnwheel.errors import TableError, UnexpectedOutcome
 from turnwheel.machine import DONE
 from turnwheel.rules import Dialect
-from turnwheel.testing.claims import Claim
-from turnwheel.testing.standing import Moment, Standing, standing_at_start
-from turnwheel.testing.ways import ABORT, BREAK_OFF, GO_ON, Bounds, Budget, Way
+from turnwheel.testing.exploring.claims import Claim
+from turnwheel.testing.exploring.standing import Moment, Standing, standing_at_start
+from turnwheel.testing.exploring.ways import ABORT, BREAK_OFF, GO_ON, Bounds, Budget, Way
 
 Path = tuple[int, ...]
 """A way through the graph: which of the ways was taken, time after time; the first number says how the run begins."""

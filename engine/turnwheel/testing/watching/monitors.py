@@ -2,18 +2,18 @@
 
     assert_kept(judge(events))
 
-A monitor watches over one promise of the loop; see turnwheel.testing.monitor.
+A monitor watches over one promise of the loop; see turnwheel.testing.watching.monitor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from turnwheel.testing.lifecycle import Lifecycle
-from turnwheel.testing.log import Log
-from turnwheel.testing.monitor import Monitor, Seen
-from turnwheel.testing.promises import OneModelCallATurn, ResultsInCallOrder
-from turnwheel.testing.stopping import HardStop, SteeringBeforeFollowUp, TerminateByAll
+from turnwheel.testing.watching.lifecycle import Lifecycle
+from turnwheel.testing.watching.log import Log
+from turnwheel.testing.watching.monitor import Monitor, Seen
+from turnwheel.testing.watching.promises import OneModelCallATurn, ResultsInCallOrder
+from turnwheel.testing.watching.stopping import HardStop, SteeringBeforeFollowUp, TerminateByAll
 
 
 def default_monitors(*, stop_hook: bool = True) -> list[Monitor]:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, final
 from turnwheel import events as ev
 from turnwheel.events import Event
 from turnwheel.messages import AssistantMessage, Message, ToolResultMessage
-from turnwheel.testing.monitor import Ended, Monitor, Seen, described, is_failed
+from turnwheel.testing.watching.monitor import Ended, Monitor, Seen, described, is_failed
 
 _FAILURE: Final = (ev.MessageEnd, ev.TurnEnd, ev.AgentEnd)
 """What follows the start of the one message of a failure sequence."""

@@ -23,7 +23,7 @@ from turnwheel.effects import Effect
 from turnwheel.errors import ParseError
 from turnwheel.events import Event
 from turnwheel.rules import BatchState, Dialect, Guard, Not, State
-from turnwheel.testing.standing import Moment
+from turnwheel.testing.exploring.standing import Moment
 
 Kind = Literal["never", "always", "eventually"]
 

@@ -15,8 +15,8 @@ from attrs import frozen
 from turnwheel.errors import ParseError
 from turnwheel.events import Event
 from turnwheel.messages import Json
-from turnwheel.testing.monitor import Called, Ended, Seen
 from turnwheel.testing.scenario import read_json
+from turnwheel.testing.watching.monitor import Called, Ended, Seen
 from turnwheel.wire import read_event
 
 Shape = Literal["event", "trace line", "trace"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from turnwheel.messages import ABSENT, Json
-from turnwheel.testing.generate_parts import EVEN, RARE, Drawing, Pool, given
+from turnwheel.testing.generating.parts import EVEN, RARE, Drawing, Pool, given
 
 _TEXT: Final = Pool(ABSENT, "a1", "done", "", "été")
 _THINKING: Final = Pool(ABSENT, "hm", "so be it", "")

@@ -14,8 +14,8 @@ from turnwheel.errors import TableError
 from turnwheel.events import Event
 from turnwheel.machine import DONE, WAITING, Machine, Pause
 from turnwheel.rules import Decision, Dialect, Guard, State, Table, Trigger
-from turnwheel.testing.ways import ABORT, BREAK_OFF, GO_ON, Bounds, Scene, Way
-from turnwheel.testing.world import BROKEN, STARTS, begun, kind_of
+from turnwheel.testing.exploring.ways import ABORT, BREAK_OFF, GO_ON, Bounds, Scene, Way
+from turnwheel.testing.exploring.world import BROKEN, STARTS, begun, kind_of
 
 EFFECTS: Final = get_args(Effect)
 _ENDLESS: Final = 1000

@@ -7,7 +7,7 @@ from typing import final
 
 from turnwheel import events as ev
 from turnwheel.messages import AssistantMessage, ToolResultMessage
-from turnwheel.testing.monitor import Ended, Monitor, Seen, about_call, asked_by, described, is_failed
+from turnwheel.testing.watching.monitor import Ended, Monitor, Seen, about_call, asked_by, described, is_failed
 
 
 @final

@@ -8,7 +8,7 @@ from typing import Final, final
 from hypothesis import strategies as st
 
 from turnwheel.messages import ABSENT, Json
-from turnwheel.testing.generate_parts import ALMOST, RARE, Drawing, Pool, given
+from turnwheel.testing.generating.parts import ALMOST, RARE, Drawing, Pool, given
 
 _NAMES: Final = ("add", "ping", "find")
 _UNKNOWN: Final = "lost"

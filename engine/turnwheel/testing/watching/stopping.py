@@ -6,7 +6,7 @@ from typing import Literal, final
 
 from turnwheel import events as ev
 from turnwheel.messages import AssistantMessage, Message
-from turnwheel.testing.monitor import Ended, Monitor, Seen, asked_by, described, is_failed
+from turnwheel.testing.watching.monitor import Ended, Monitor, Seen, asked_by, described, is_failed
 
 
 @final

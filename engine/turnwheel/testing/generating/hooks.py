@@ -7,8 +7,8 @@ from typing import Final
 from hypothesis import strategies as st
 
 from turnwheel.messages import ABSENT, Json
-from turnwheel.testing.generate_parts import EVEN, Drawing, Kind, Pool, given
-from turnwheel.testing.generate_tools import Toolbox
+from turnwheel.testing.generating.parts import EVEN, Drawing, Kind, Pool, given
+from turnwheel.testing.generating.tools import Toolbox
 
 _ITEMS: Final = st.integers(0, 3)
 """So many items has a list."""

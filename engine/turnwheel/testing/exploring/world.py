@@ -22,9 +22,9 @@ from turnwheel.messages import AssistantMessage, Json, StopReason, TextContent, 
 from turnwheel.outcomes import Outcome
 from turnwheel.rules import Dialect
 from turnwheel.stream import Finished, Started
-from turnwheel.testing.script import GOOD, TOOLS, Script
+from turnwheel.testing.exploring.script import GOOD, TOOLS, Script
+from turnwheel.testing.exploring.ways import FREE, Budget, Scene, Way
 from turnwheel.testing.scripted import EXHAUSTED
-from turnwheel.testing.ways import FREE, Budget, Scene, Way
 from turnwheel.tool import Context, Tool
 from turnwheel.transcript import Transcript
 

@@ -1,0 +1,1 @@
+"""Draws random scenarios, for Hypothesis."""
