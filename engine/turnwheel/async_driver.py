@@ -19,10 +19,10 @@ from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
 from turnwheel.answering import any_steps_of, check_finished, let_go_of_any
 from turnwheel.awaiting import Cancellation, Once, Watched
-from turnwheel.driver import Observer, StepObserver, stalled
+from turnwheel.driver import Observer, StepObserver, seen_step, stalled
 from turnwheel.effects import AfterToolCall, CallModel, ExecuteTool
 from turnwheel.host import AsyncHost
-from turnwheel.machine import DONE, WAITING, Machine, Pause
+from turnwheel.machine import DONE, WAITING, Machine
 from turnwheel.messages import ToolResult
 from turnwheel.outcomes import Outcome
 from turnwheel.ports import EFFECTS, PORTS, Answer, failed, returned, stamped
@@ -117,13 +117,7 @@ class AsyncDriver:
                 await self.cancellation.checkpoint()
 
     def _next(self) -> Any:
-        step = self.machine.next()
-        if self._on_decision is not None:
-            for decision in self.machine.decided:
-                self._on_decision(decision)
-        if self._on_step is not None and not isinstance(step, Pause):
-            self._on_step(self.machine.position - 1, step)
-        return step
+        return seen_step(self.machine, self._on_decision, self._on_step)
 
     async def _tell(self, event: Any) -> None:
         try:

@@ -66,7 +66,7 @@ class Driver:
         """
         machine = self.machine
         try:
-            while (step := self._next()) is not DONE:
+            while (step := seen_step(machine, self._on_decision, self._on_step)) is not DONE:
                 if step is WAITING:
                     self._wait()
                 elif type(step) in EFFECTS:
@@ -85,16 +85,6 @@ class Driver:
         if machine.failure is not None:
             raise ValueError(machine.failure)
         return machine.new_messages
-
-    def _next(self) -> Any:
-        """Return the machine's next step, once those who look on have seen it and what led to it."""
-        step = self.machine.next()
-        if self._on_decision is not None:
-            for decision in self.machine.decided:
-                self._on_decision(decision)
-        if self._on_step is not None and not isinstance(step, Pause):
-            self._on_step(self.machine.position - 1, step)
-        return step
 
     def _tell(self, listener: Listener, event: Any) -> None:
         try:
@@ -177,6 +167,17 @@ class Driver:
             self._close()
             self._error = error
         self.machine.send(outcome)
+
+
+def seen_step(machine: Machine, on_decision: Observer | None, on_step: StepObserver | None) -> Any:
+    """Return the machine's next step, once those who look on have seen it and what led to it."""
+    step = machine.next()
+    if on_decision is not None:
+        for decision in machine.decided:
+            on_decision(decision)
+    if on_step is not None and not isinstance(step, Pause):
+        on_step(machine.position - 1, step)
+    return step
 
 
 def stalled(machine: Machine) -> Stalled:

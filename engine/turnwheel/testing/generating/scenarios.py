@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from typing import Final
+from typing import Final, get_args
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -29,7 +29,7 @@ from turnwheel.testing.generating.parts import (
     seldom,
 )
 from turnwheel.testing.generating.tools import Toolbox
-from turnwheel.testing.scenario import Scenario, read_scenario_text
+from turnwheel.testing.scenario import CallName, Scenario, read_scenario_text
 
 _MODE: Final = Pool(ABSENT, "sequential", "parallel")
 _MODEL: Final = Pool(ABSENT, "m7")
@@ -42,20 +42,8 @@ _ANSWER: Final = {"role": "assistant", "content": [], "stopReason": "stop"}
 _DEAD_ENDS: Final = Pool([], ["h0", _ANSWER], ["h0"])
 """Old messages, most of which a run cannot continue from."""
 
-_CALLS: Final = (
-    "getSteeringMessages",
-    "getFollowUpMessages",
-    "prepareNextTurn",
-    "shouldStopAfterTurn",
-    "transformContext",
-    "convertToLlm",
-    "prepareArguments",
-    "beforeToolCall",
-    "execute",
-    "afterToolCall",
-    "stream",
-)
 _LATER_CALLS: Final[Mapping[Kind, str]] = {"finish_hook": "finishTurn", "request_preparation": "prepareRequest"}
+_CALLS: Final = tuple(call for call in get_args(CallName) if call not in _LATER_CALLS.values())
 _EVENTS: Final = 40
 """Runs are aborted while one of so many events is emitted: few of them have more."""
 
