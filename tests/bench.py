@@ -54,8 +54,14 @@ class BenchHost:
     def prepare_next_turn(self, effect: fx.PrepareNextTurn) -> None:
         return None
 
+    def prepare_request(self, effect: fx.PrepareRequest) -> None:
+        return None
+
     def ask_to_stop(self, effect: fx.AskToStop) -> bool:
         return False
+
+    def finish_turn(self, effect: fx.FinishTurn) -> None:
+        return None
 
     def before_tool_call(self, effect: fx.BeforeToolCall) -> None:
         return None
