@@ -101,7 +101,7 @@ def own_failure(run: Run, turn: Turn, call: str) -> str | None:
     calm = next((other for other in turns_of(run.calm) if other.number == turn.number), None)
     if calm is not None and call in calm.ends:
         said = text_of(run.calm[calm.ends[call]]).split("\n")[0]
-        if said.startswith("Validation failed for tool"):
+        if said.startswith(("Validation failed for tool", "Invalid arguments for tool")):
             return said
     hook = (run.scenario.hooks.before_tool_call or {}).get(call)
     return None if hook is None else hook.throws
