@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import escape
-from itertools import chain
-from textwrap import wrap
 from typing import Final
 
-from turnwheel_diagrams.graph import ENTRY, Edge, Graph, Node, Row
-from turnwheel_diagrams.labels import asks_of, emits_of, guards_of, said, sets_of
+from turnwheel.rules import Rule
+from turnwheel_diagrams.graph import ENTRY, Edge, Graph, Node
+from turnwheel_diagrams.labels import emits_of, guards_of, sets_of
 from turnwheel_diagrams.themes import LIGHT, Theme
 
 FONT: Final = "Helvetica,Arial,sans-serif"
 _STYLES: Final = {"hard stop": "bold", "fail": "dotted", "stay": "dashed"}
-_LINE: Final = 38
-"""The number of characters from which on a row takes two lines."""
-_NOTE: Final = 100
-"""The most characters in a line of a note."""
 
 
 def to_dot(graph: Graph, theme: Theme = LIGHT) -> str:
@@ -27,30 +22,28 @@ def to_dot(graph: Graph, theme: Theme = LIGHT) -> str:
 
 
 def _lines(graph: Graph, theme: Theme) -> Iterator[str]:
-    notes = _quoted("".join(f"{line}\n" for note in graph.notes for line in wrap(note, _NOTE)))
+    notes = _quoted("".join(f"{note}\n" for note in graph.notes))
     yield f"digraph {_quoted(graph.title)} {{"
     yield (
-        f'  graph [rankdir=TB, bgcolor="{theme.background}", nodesep=0.3, ranksep=0.3, fontname="{FONT}", '
+        f'  graph [rankdir=TB, bgcolor="{theme.background}", nodesep=0.45, ranksep=0.5, fontname="{FONT}", '
         f'fontsize=10, fontcolor="{theme.quiet}", labeljust=l, label={notes}]'
     )
     yield (
-        f'  node [shape=box, style="rounded,filled", fontname="{FONT}", fontsize=10, '
+        f'  node [shape=box, style="rounded,filled", fontname="{FONT}", fontsize=13, '
         f'fillcolor="{theme.node}", color="{theme.node_border}", fontcolor="{theme.text}"]'
     )
     yield f'  edge [fontname="{FONT}", fontsize=10, arrowsize=0.7]'
-    yield f'  {ENTRY} [shape=circle, style=filled, width=0.14, label="", fillcolor="{theme.text}"]'
+    yield f'  {ENTRY} [shape=circle, style=filled, width=0.16, label="", fillcolor="{theme.text}"]'
     for node in graph.nodes:
-        yield f"  {_quoted(node.name)} [{_node(node, graph, theme)}]"
-    for edge in graph.arrows:
-        yield f"  {_quoted(edge.source)} -> {_quoted(edge.dest)} [{_edge(edge, theme)}]"
+        yield f"  {node.name} [{_node(node, theme)}]"
+    for edge in graph.edges:
+        yield f"  {edge.source} -> {edge.dest} [{_edge(edge, theme)}]"
     yield "}"
 
 
-def _node(node: Node, graph: Graph, theme: Theme) -> str:
-    name = f'<FONT POINT-SIZE="13"><B>{escape(node.name)}</B></FONT>'
-    rows = list(chain.from_iterable(_cells(edge, theme) for edge in graph.inside(node)))
-    label = _table([f'<TR><TD ALIGN="CENTER">{name}</TD></TR>', *rows]) if rows else name
-    parts = [f'id="state-{node.name}"', f"label=<{label}>"]
+def _node(node: Node, theme: Theme) -> str:
+    asks = "".join(f'<BR/><FONT POINT-SIZE="9" COLOR="{theme.asks}">{escape(ask)}</FONT>' for ask in node.asks)
+    parts = [f'id="state-{node.name}"', f"label=<<B>{node.name}</B>{asks}>"]
     if node.final:
         parts += ["peripheries=2", f'fillcolor="{theme.final}"']
     if node.lit:
@@ -59,19 +52,20 @@ def _node(node: Node, graph: Graph, theme: Theme) -> str:
 
 
 def _edge(edge: Edge, theme: Theme) -> str:
+    color = _color(edge, theme)
     style = "dashed" if edge.change == "gone" else _STYLES.get(edge.kind, "solid")
-    parts = [f'color="{_color(edge, theme)}"', f'style="{style}"', f"penwidth={_width(edge):g}"]
-    if edge.rows:
+    parts = [f'color="{color}"', f'style="{style}"', f"penwidth={_width(edge):g}"]
+    if edge.rules:
         parts += [
-            f'id="row-{edge.rows[0].number}"',
-            f"label=<{_table(_cells(edge, theme))}>",
-            f"tooltip={_quoted(' | '.join(row.rule.why for row in edge.rows))}",
+            f'id="row-{edge.numbers[0]}"',
+            f"label=<{_table(edge, theme)}>",
+            f"tooltip={_quoted(' | '.join(rule.why for rule in edge.rules))}",
         ]
     return ", ".join(parts)
 
 
 def _color(edge: Edge, theme: Theme) -> str:
-    if edge.marked:
+    if edge.last:
         return theme.hot
     if edge.change is not None:
         return theme.changes[edge.change]
@@ -80,43 +74,22 @@ def _color(edge: Edge, theme: Theme) -> str:
 
 def _width(edge: Edge) -> float:
     """Return how thick an edge is: the more often it fired, the thicker."""
-    bold = edge.kind == "hard stop" or edge.marked or edge.change in ("added", "changed")
+    bold = edge.kind == "hard stop" or edge.last or edge.change in ("added", "changed")
     return (2 if bold else 1) + (round(math.log2(edge.fired + 1) / 2, 2) if edge.fired else 0)
 
 
-# --- labels -------------------------------------------------------------------------------------------------------
+def _table(edge: Edge, theme: Theme) -> str:
+    pale = edge.fired == 0 or edge.change == "kept"
+    lines = [_label(rule, theme, pale=pale) for rule in edge.rules]
+    if edge.fired:
+        lines.append(f'<FONT COLOR="{theme.hot}">fired {edge.fired} times</FONT>')
+    rows = "".join(f'<TR><TD ALIGN="LEFT">{line}</TD></TR>' for line in lines)
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="1" CELLSPACING="0">{rows}</TABLE>'
 
 
-def _table(rows: Iterable[str]) -> str:
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="1" CELLSPACING="0">{"".join(rows)}</TABLE>'
-
-
-def _cells(edge: Edge, theme: Theme) -> Iterator[str]:
-    """Yield the lines of a label, as rows of a table of Graphviz."""
-    for row in edge.rows:
-        for line in _row(row, edge, theme):
-            yield f'<TR><TD ALIGN="LEFT">{line}</TD></TR>'
-
-
-def _row(row: Row, edge: Edge, theme: Theme) -> Iterator[str]:
-    """Yield one line, or two: what decides, and what follows."""
-    rule = row.rule
-    text, quiet, asks = (theme.cold,) * 3 if row.fired == 0 else (theme.text, theme.quiet, theme.asks)
-    if edge.kind == "stay" and edge.change is not None:
-        text = theme.changes[edge.change]
-    told = f"({row.mark})" if row.mark else ""
-    count = f"×{row.fired}" if row.fired else ""
-    decides = [(str(rule.trigger), text), (guards_of(rule), quiet), (count, theme.hot), (told, theme.hot)]
-    follows = [(emits_of(rule), text), (asks_of(rule), asks), (sets_of(rule), quiet)]
-    if len(said(rule)) <= _LINE:
-        yield _coloured([*decides, *follows])
-        return
-    yield _coloured(decides)
-    if any(part for part, _ in follows):
-        yield f"&nbsp;&nbsp;&nbsp;{_coloured(follows)}"
-
-
-def _coloured(parts: Iterable[tuple[str, str]]) -> str:
+def _label(rule: Rule, theme: Theme, *, pale: bool) -> str:
+    text, quiet = (theme.cold, theme.cold) if pale else (theme.text, theme.quiet)
+    parts = [(str(rule.trigger), text), (guards_of(rule), quiet), (emits_of(rule), text), (sets_of(rule), quiet)]
     return " ".join(f'<FONT COLOR="{color}">{escape(part)}</FONT>' for part, color in parts if part)
 
 

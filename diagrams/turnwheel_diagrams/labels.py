@@ -1,7 +1,8 @@
-"""What a row says in a picture: trigger [guards] / events → effect {facts that later guards look at}."""
+"""What a row says in a picture: trigger [guards] / events, and the facts that later guards look at."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from turnwheel.rules import Rule
@@ -20,11 +21,6 @@ def emits_of(rule: Rule) -> str:
     return f"/ {', '.join(map(str, rule.emits))}" if rule.emits else ""
 
 
-def asks_of(rule: Rule) -> str:
-    """Return what a row asks for behind an arrow, or nothing."""
-    return f"→ {rule.asks}" if rule.asks is not None else ""
-
-
 def sets_of(rule: Rule) -> str:
     """Return the facts that a row sets and that steer the run later, in braces, or nothing."""
     told = {fact: value for fact, value in rule.sets.items() if fact not in _QUIET}
@@ -33,8 +29,13 @@ def sets_of(rule: Rule) -> str:
 
 def said(rule: Rule) -> str:
     """Return a row in one line."""
-    parts = (str(rule.trigger), guards_of(rule), emits_of(rule), asks_of(rule), sets_of(rule))
+    parts = (str(rule.trigger), guards_of(rule), emits_of(rule), sets_of(rule))
     return " ".join(part for part in parts if part)
+
+
+def in_words(sets: Mapping[str, Any]) -> str:
+    """Return the facts that a row sets, all of them."""
+    return ", ".join(_fact(fact, value) for fact, value in sets.items())
 
 
 def _fact(fact: str, value: Any) -> str:

@@ -6,22 +6,20 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import Any, Final, TextIO
 
 import anyio
 
 from turnwheel import events as ev
 from turnwheel.agent import Agent
-from turnwheel.driver import Observer
 from turnwheel.messages import AssistantMessage
-from turnwheel.rules import Decision, Dialect
+from turnwheel.requests import Stream
+from turnwheel.rules import Dialect
 from turnwheel.table import DEFAULT_DIALECT
 from turnwheel.tool import Tool
 from turnwheel_adapters.cli import output
 from turnwheel_adapters.cli.interrupt import aborting_on_interrupt
 from turnwheel_adapters.cli.output import AbortedError, CommandError, UsageError, named_dialect
-from turnwheel_adapters.cli.record import RunRecord
 from turnwheel_adapters.cli.screen import screen_of_stdout
 from turnwheel_adapters.cli.steering import steering_by_lines
 from turnwheel_adapters.cli.story import Story
@@ -36,7 +34,6 @@ EXAMPLES = """examples:
   turnwheel run "read README.md and tell me how long it is"
   turnwheel run --model scripted:answers.json --json=deltas "go on"
   git diff | turnwheel run -
-  turnwheel run --record run.jsonl "read README.md"; turnwheel explain run.jsonl
 """
 
 
@@ -61,10 +58,6 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--json=deltas", dest="json", action="store_const", const="deltas", help="the same without growing partials"
     )
-    parser.add_argument(
-        "--record", metavar="FILE", help="write a recording of the run, for turnwheel explain and turnwheel sequence"
-    )
-    parser.add_argument("--force", action="store_true", help="with --record: replace the file if it is there already")
 
 
 def run(arguments: Namespace) -> None:
@@ -74,38 +67,26 @@ def run(arguments: Namespace) -> None:
         stream = open_model(arguments.model)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    language = named_dialect(arguments.dialect)
-    stopping = _stopping(arguments.max_turns, language)
     story = Story()
-    record = None
-    if arguments.record is not None:
-        record = RunRecord(arguments.record, replace=arguments.force, clock=milliseconds)
-    agent = Agent(
+    agent = _agent(arguments, stream, story)
+    prompt = _prompt(arguments.prompt)
+    with aborting_on_interrupt(agent):
+        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
+    _check_end(answer, agent.failure)
+
+
+def _agent(arguments: Namespace, stream: Stream, story: Story) -> Agent:
+    language = named_dialect(arguments.dialect)
+    return Agent(
         stream,
         model=arguments.model,
         system_prompt=arguments.system,
         tools=_tools(arguments.tools),
         dialect=language,
-        **stopping,
+        **_stopping(arguments.max_turns, language),
         clock=milliseconds,
-        on_decision=story.decided if record is None else _both(story.decided, record.decided),
-        on_step=None if record is None else record.step,
+        on_decision=story.decided,
     )
-    prompt = _prompt(arguments.prompt)
-    recorded = nullcontext() if record is None else record.of(agent, language, ["steering", "follow_up", *stopping])
-    with recorded, aborting_on_interrupt(agent):
-        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
-    _check_end(answer, agent.failure)
-    if record is not None:
-        record.check()
-
-
-def _both(first: Observer, second: Observer) -> Observer:
-    def observer(decision: Decision) -> None:
-        first(decision)
-        second(decision)
-
-    return observer
 
 
 def _stopping(turns: int | None, language: Dialect) -> dict[str, Any]:
