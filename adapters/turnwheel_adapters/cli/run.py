@@ -6,15 +6,16 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TextIO
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import anyio
 
 from turnwheel import events as ev
 from turnwheel.agent import Agent
+from turnwheel.driver import Observer
 from turnwheel.messages import AssistantMessage
-from turnwheel.requests import Stream
-from turnwheel.rules import Dialect
+from turnwheel.rules import Decision, Dialect
 from turnwheel.table import DEFAULT_DIALECT
 from turnwheel.tool import Tool
 from turnwheel_adapters.cli import output
@@ -27,6 +28,9 @@ from turnwheel_adapters.cli.view import HumanView, said_in_brief
 from turnwheel_adapters.models import MODELS, open_model
 from turnwheel_tools.read import read_tool
 
+if TYPE_CHECKING:
+    from turnwheel_adapters.cli.record import RunRecord
+
 TOOLS: Final[Mapping[str, Callable[[], Tool]]] = {"read": read_tool}
 """The tools that can be given to a model, each for the working directory."""
 
@@ -34,6 +38,7 @@ EXAMPLES = """examples:
   turnwheel run "read README.md and tell me how long it is"
   turnwheel run --model scripted:answers.json --json=deltas "go on"
   git diff | turnwheel run -
+  turnwheel run --record run.jsonl "read README.md"; turnwheel explain run.jsonl
 """
 
 
@@ -58,6 +63,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--json=deltas", dest="json", action="store_const", const="deltas", help="the same without growing partials"
     )
+    parser.add_argument(
+        "--record", metavar="FILE", help="write a recording of the run, for turnwheel explain and turnwheel sequence"
+    )
+    parser.add_argument("--force", action="store_true", help="with --record: replace the file if it is there already")
 
 
 def run(arguments: Namespace) -> None:
@@ -67,26 +76,45 @@ def run(arguments: Namespace) -> None:
         stream = open_model(arguments.model)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    story = Story()
-    agent = _agent(arguments, stream, story)
-    prompt = _prompt(arguments.prompt)
-    with aborting_on_interrupt(agent):
-        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
-    _check_end(answer, agent.failure)
-
-
-def _agent(arguments: Namespace, stream: Stream, story: Story) -> Agent:
     language = named_dialect(arguments.dialect)
-    return Agent(
+    stopping = _stopping(arguments.max_turns, language)
+    story = Story()
+    record = _record(arguments)
+    agent = Agent(
         stream,
         model=arguments.model,
         system_prompt=arguments.system,
         tools=_tools(arguments.tools),
         dialect=language,
-        **_stopping(arguments.max_turns, language),
+        **stopping,
         clock=milliseconds,
-        on_decision=story.decided,
+        on_decision=story.decided if record is None else _both(story.decided, record.decided),
+        on_step=None if record is None else record.step,
     )
+    prompt = _prompt(arguments.prompt)
+    recorded = nullcontext() if record is None else record.of(agent, language, ["steering", "follow_up", *stopping])
+    with recorded, aborting_on_interrupt(agent):
+        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
+    _check_end(answer, agent.failure)
+    if record is not None:
+        record.check()
+
+
+def _record(arguments: Namespace) -> RunRecord | None:
+    if arguments.record is None:
+        return None
+    # Here, like the import below, so that only runs that need it load what writes JSON.
+    from turnwheel_adapters.cli.record import RunRecord
+
+    return RunRecord(arguments.record, replace=arguments.force, clock=milliseconds)
+
+
+def _both(first: Observer, second: Observer) -> Observer:
+    def observer(decision: Decision) -> None:
+        first(decision)
+        second(decision)
+
+    return observer
 
 
 def _stopping(turns: int | None, language: Dialect) -> dict[str, Any]:
