@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -10,6 +10,7 @@ from attrs import evolve
 from turnwheel.difference import diff
 from turnwheel.rules import Dialect, Rule
 from turnwheel_diagrams.graph import Change, Edge, Graph, entry_of, merged, nodes_of, row_edges
+from turnwheel_diagrams.labels import asks_of, emits_of, in_words, sets_of
 
 _NO_NEWS: Final = ("fail", "kept")
 
@@ -24,15 +25,15 @@ def difference_of(before: Dialect, after: Dialect, machine: str, *, full: bool =
     added = {rule.name for rule in told.added} if told else set()
     changed = {rule.name: was for was, rule in told.changed} if told else {}
     gone = {rule.name for rule in told.gone} if told else set()
-    edges = [
+    rows = [
         _marked(edge, "added" if _name(edge) in added else "changed" if _name(edge) in changed else "kept")
         for edge in row_edges(new)
     ]
-    lost = [edge for edge in row_edges(old) if _name(edge) in gone]
-    edges += [evolve(edge, change="gone", numbers=(len(edges) + at,)) for at, edge in enumerate(lost)]
+    lost = [_marked(edge, "gone") for edge in row_edges(old) if _name(edge) in gone]
+    rows += [evolve(edge, numbers=(len(rows) + at,)) for at, edge in enumerate(lost)]
+    edges, notes = _numbered(rows, changed)
     shown = edges if full else merged(map(_quiet, (edge for edge in edges if (edge.kind, edge.change) != _NO_NEWS)))
-    notes = list(_notes(edges, changed))
-    return Graph(f"{before.name} → {after.name}", machine, nodes_of(new), (entry_of(new), *shown), full, notes)
+    return Graph(f"{before.name} → {after.name}", machine, nodes_of(new), (entry_of(new), *shown), full, tuple(notes))
 
 
 def _name(edge: Edge) -> str:
@@ -47,17 +48,26 @@ def _quiet(edge: Edge) -> Edge:
     return evolve(edge, rules=()) if edge.change == "kept" else edge
 
 
-def _notes(edges: Iterable[Edge], changed: dict[str, Rule]) -> Iterable[str]:
-    for edge in edges:
+def _numbered(rows: Sequence[Edge], before: Mapping[str, Rule]) -> tuple[list[Edge], list[str]]:
+    """Return the rows with the numbers of their notes, and the notes; `before` has what the changed rows were."""
+    edges: list[Edge] = []
+    notes: list[str] = []
+    for edge in rows:
+        if edge.change == "kept":
+            edges.append(edge)
+            continue
         (rule,) = edge.rules
-        if edge.change == "changed":
-            yield f"changed: {rule.name}: {_did(changed[rule.name])} before, now {_did(rule)}. {rule.why}"
-        elif edge.change != "kept":
-            yield f"{edge.change}: {rule.name}: {_did(rule)}. {rule.why}"
+        was = f" (before: {_old(before[rule.name], rule)})" if edge.change == "changed" else ""
+        notes.append(f"{edge.change}: {rule.name} → {rule.dest}{was}. {rule.why}")
+        edges.append(evolve(edge, notes=(len(notes),)))
+    return edges, notes
 
 
-def _did(rule: Rule) -> str:
-    """Return what a row does, in short."""
-    emits = f", emits {', '.join(map(str, rule.emits))}" if rule.emits else ""
-    asks = f", asks {rule.asks}" if rule.asks is not None else ""
-    return f"to {rule.dest}{emits}{asks}"
+def _old(was: Rule, now: Rule) -> str:
+    """Return what a row did that it does no longer."""
+    does = zip(_does(was), _does(now), strict=True)
+    return " ".join(old for old, new in does if old != new) or f"{{{in_words(was.sets)}}}"
+
+
+def _does(rule: Rule) -> tuple[str, str, str, str]:
+    return f"to {rule.dest}", emits_of(rule) or "/ nothing", sets_of(rule) or "{}", asks_of(rule) or "→ nothing"

@@ -38,7 +38,8 @@ class Edge:
     """One row, or in a reader's picture all rows between the same two states that mean the same kind of step.
 
     `numbers` are the places of the rows in their table. `change` is set in the picture of a difference; `fired`, how
-    often the rows fired, and `last`, whether the last decision was one of them, in the picture of runs.
+    often the rows fired, and `last`, whether the last decision was one of them, in the picture of runs. `notes` are
+    the numbers, from 1, of the notes of the graph that say more about each of the rows; there may be none.
     """
 
     source: str
@@ -49,12 +50,17 @@ class Edge:
     change: Change | None = None
     fired: int | None = None
     last: bool = False
+    notes: Sequence[int] = ()
 
 
 @final
 @frozen
 class Graph:
-    """What there is to draw of one table; `full` where every row is an edge of its own, `notes` for what has none."""
+    """What there is to draw of one table; `full` where every row is an edge of its own, `notes` for what has none.
+
+    In the picture of a difference the notes say what became of each row that changed. `marked` says what it means that
+    an edge is marked as the last one.
+    """
 
     dialect: str
     machine: str
@@ -62,6 +68,7 @@ class Graph:
     edges: Sequence[Edge]
     full: bool = False
     notes: Sequence[str] = ()
+    marked: str = "fired last"
 
     @property
     def title(self) -> str:
@@ -114,8 +121,9 @@ def merged(rows: Iterable[Edge]) -> list[Edge]:
                 first,
                 rules=(*first.rules, *row.rules),
                 numbers=(*first.numbers, *row.numbers),
-                fired=None if row.fired is None else row.fired + (first.fired or 0),
+                fired=first.fired if row.fired is None else row.fired + (first.fired or 0),
                 last=first.last or row.last,
+                notes=(*first.notes, *row.notes),
             )
         )
     return list(together.values())

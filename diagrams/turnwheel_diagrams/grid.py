@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwheel.rules import Rule, Table
-from turnwheel_diagrams.labels import emits_of, guards_of
+from turnwheel_diagrams.labels import asks_of, emits_of, guards_of, sets_of
 
 
 def to_grid(table: Table) -> str:
-    """Return a Markdown table: a row for each state, a column for each trigger, in a cell where it leads and when."""
+    """Return a Markdown table: a row for each state, a column for each trigger.
+
+    A cell says where that leads, and under which guards, with which events and facts, and what is asked for.
+    """
     return "".join(f"{line}\n" for line in _lines(table))
 
 
@@ -23,9 +26,10 @@ def _lines(table: Table) -> Iterator[str]:
 
 
 def _cell(rules: list[Rule]) -> str:
-    return "<br>".join(" ".join(part for part in _parts(rule) if part) for rule in rules) or "·"
+    told = "<br>".join(" ".join(part for part in _parts(rule) if part) for rule in rules)
+    return told.replace("|", "\\|") or "·"
 
 
 def _parts(rule: Rule) -> tuple[str, ...]:
-    asks = f"→ {rule.asks}" if rule.asks is not None else ""
-    return (guards_of(rule), f"**{rule.dest}**" if rule.dest is not rule.source else "stays", emits_of(rule), asks)
+    dest = f"**{rule.dest}**" if rule.dest is not rule.source else "stays"
+    return guards_of(rule), dest, emits_of(rule), sets_of(rule), asks_of(rule)

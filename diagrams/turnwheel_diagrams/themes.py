@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final, final
 
 from attrs import frozen
 
-from turnwheel_diagrams.graph import Change, EdgeKind
+from turnwheel_diagrams.graph import Change, Edge, EdgeKind
 
 
 @final
@@ -49,7 +50,7 @@ LIGHT: Final = Theme(
         "stay": "#7c8894",
         "end": "#1a7f37",
         "hard stop": "#c4320a",
-        "fail": "#c9a0a0",
+        "fail": "#b57f7f",
     },
     changes={"kept": "#c3cad1", "added": "#1a7f37", "gone": "#c4320a", "changed": "#a15c00"},
 )
@@ -70,8 +71,23 @@ DARK: Final = Theme(
         "stay": "#7b8793",
         "end": "#56d364",
         "hard stop": "#ff8a65",
-        "fail": "#7d5252",
+        "fail": "#9a6a6a",
     },
     changes={"kept": "#45505b", "added": "#56d364", "gone": "#ff8a65", "changed": "#e3b341"},
 )
 THEMES: Final[Mapping[str, Theme]] = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def edge_color(edge: Edge, theme: Theme) -> str:
+    """Return the colour of an edge: of the last decision, of a change, of what never fired, else of its kind."""
+    if edge.last:
+        return theme.hot
+    if edge.change is not None:
+        return theme.changes[edge.change]
+    return theme.cold if edge.fired == 0 else theme.edges[edge.kind]
+
+
+def edge_width(edge: Edge) -> float:
+    """Return how thick an edge is, in points: the more often it fired, the thicker."""
+    bold = edge.kind == "hard stop" or edge.last or edge.change in ("added", "changed")
+    return (2 if bold else 1) + (round(math.log2(edge.fired + 1) / 2, 2) if edge.fired else 0)
