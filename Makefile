@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check fix bench pi conformance mutants lock clean
+.PHONY: help demo test soak check fix diagrams bench pi conformance mutants lock clean
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -7,6 +7,8 @@ CODE := engine adapters tools diagrams tests examples
 SEED ?= $(shell date +%s)
 N ?= 1000
 ARGS ?=
+GALLERY := diagrams/gallery
+DIALECTS := pi-0.80.2 pi-0.85.1 pi-1.6.0
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,21 +22,28 @@ test: $(READY) ## the whole suite, the same every time (ARGS="-k table" narrows 
 soak: $(READY) ## the property tests with many random examples (SEED=… repeats a run)
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=soak --hypothesis-seed=$(SEED) $(ARGS)
 
-check: $(READY) ## format, lint and types; changes nothing
+check: $(READY) ## format, lint, types, and whether the gallery is fresh; changes nothing
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy --strict $(CODE)
+	$(BIN)/python -m turnwheel_diagrams.gallery $(GALLERY) --check
 
 fix: $(READY) ## format, and repair what can be repaired
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
+
+diagrams: $(READY) ## draw anew what is stale in the gallery
+	@mkdir -p $(GALLERY)
+	@for dialect in $(DIALECTS); do \
+	  $(BIN)/python -m tests.conformance.coverage $$dialect > $(GALLERY)/corpus-$$dialect.counts.json || exit 1; done
+	@$(BIN)/python -m turnwheel_diagrams.gallery $(GALLERY)
 
 bench: $(READY) ## time the machine
 	$(BIN)/python tests/bench.py $(ARGS)
 
 pi: ## install the real Pi that turnwheel is held against, and pyright (needs node and npm)
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
-	  for pi in tests/conformance/node/pi-*/ tests/typing/; do \
+	  for pi in tests/conformance/node/pi-*/ tests/diagrams/mermaid/ tests/typing/; do \
 	    (cd $$pi && npm install --silent --no-audit --no-fund --ignore-scripts) || exit 1; done; \
 	else echo "skipped: make pi needs node and npm"; fi
 
@@ -47,7 +56,7 @@ mutants: $(READY) ## make the engine wrong in every way, and say who notices (AR
 lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade: newest versions)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" --extra test --group dev \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" --extra test --extra diagrams --group dev \
 	  pyproject.toml --output-file requirements/dev.txt $(ARGS)
 
 clean: ## remove .venv and every cache

@@ -14,6 +14,7 @@ from turnwheel.errors import ParseError
 from turnwheel.events import Event
 from turnwheel.messages import Json
 from turnwheel.shapes import new_converter, read
+from turnwheel.showing import Shown
 from turnwheel.tool import ExecutionMode
 from turnwheel.wire import read_event
 
@@ -101,7 +102,7 @@ Entry = RecordedEvent | RecordedDecision | RecordedEffect | RecordedEnd
 
 @final
 @frozen
-class Recording:
+class Recording(Shown):
     """One run as it was recorded, as far as it was. `torn` is the number of a last line that was not whole, or None."""
 
     header: Header

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from attrs import field, frozen
 
+from turnwheel.showing import Shown
 from turnwheel.values import value
 
 
@@ -245,7 +246,7 @@ class Choice:
 
 @final
 @frozen(eq=False)
-class Table:
+class Table(Shown):
     """A checked transition table (see turnwheel.check.build)."""
 
     name: str
@@ -329,7 +330,7 @@ class AgentTraits:
 
 @final
 @frozen(eq=False)
-class Dialect:
+class Dialect(Shown):
     """A named set of tables and switches: one version of the loop."""
 
     name: str
