@@ -10,13 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final, NoReturn
 
 from turnwheel.errors import ParseError
-from turnwheel_adapters.cli import check, conform, dialects, draw, explain, explore, output, run, sequence
+from turnwheel_adapters.cli import check, conform, dialects, draw, explain, explore, inspect, output, run, sequence
 from turnwheel_adapters.cli.output import CommandError, UsageError
 
 COMMANDS: Final = {
     "run": (run, "run an agent on one prompt, and watch events and states"),
     "explain": (explain, "say why a recorded run went on or stopped, decision by decision"),
     "sequence": (sequence, "show a recorded run as a tree of text"),
+    "inspect": (inspect, "write a recorded run as a page to step through in a browser"),
     "conform": (conform, "play scenarios and write their traces"),
     "explore": (explore, "walk every run of a dialect in a finite world, and try claims about them"),
     "check": (check, "hold the logs of runs against the promises of the loop"),
