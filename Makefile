@@ -41,7 +41,7 @@ diagrams: $(READY) ## draw anew what is stale in the gallery
 bench: $(READY) ## time the machine
 	$(BIN)/python tests/bench.py $(ARGS)
 
-pi: ## install the real Pi that turnwheel is held against, and pyright (needs node and npm)
+pi: ## install the real Pi that turnwheel is held against, Mermaid and pyright (needs node and npm)
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
 	  for pi in tests/conformance/node/pi-*/ tests/diagrams/mermaid/ tests/typing/; do \
 	    (cd $$pi && npm install --silent --no-audit --no-fund --ignore-scripts) || exit 1; done; \
