@@ -21,7 +21,7 @@ from turnwheel import events
 from turnwheel.abort import AbortSignal
 from turnwheel.agent_state import AgentState
 from turnwheel.checked import message_of, messages_of
-from turnwheel.driver import StepObserver
+from turnwheel.driver import OutcomeObserver, StepObserver
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
 from turnwheel.errors import Misuse
 from turnwheel.events import Event
@@ -93,6 +93,7 @@ class Agent:
         clock: Callable[[], int] | None = None,
         on_decision: Callable[[Decision], object] | None = None,
         on_step: StepObserver | None = None,
+        on_outcome: OutcomeObserver | None = None,
     ) -> None:
         """Set up an agent. `clock` tells the time in milliseconds since 1970 (UTC), for the messages it makes."""
         self.state = AgentState(system_prompt, model, thinking_level, tools, messages)
@@ -112,6 +113,7 @@ class Agent:
             clock=clock,
             on_decision=on_decision,
             on_step=on_step,
+            on_outcome=on_outcome,
         )
         self._language = _language(dialect)
         _check_hooks(self._config, self._language)

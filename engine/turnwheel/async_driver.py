@@ -19,7 +19,7 @@ from turnwheel import outcomes as oc
 from turnwheel.abort import AbortSignal
 from turnwheel.answering import any_steps_of, check_finished, let_go_of_any
 from turnwheel.awaiting import Cancellation, Once, Watched
-from turnwheel.driver import Observer, StepObserver, seen_step, stalled
+from turnwheel.driver import Observer, OutcomeObserver, StepObserver, seen_step, sender, stalled
 from turnwheel.effects import AfterToolCall, CallModel, ExecuteTool
 from turnwheel.host import AsyncHost
 from turnwheel.machine import DONE, WAITING, Machine
@@ -50,6 +50,7 @@ class AsyncDriver:
         signal: AbortSignal | None = None,
         on_decision: Observer | None = None,
         on_step: StepObserver | None = None,
+        on_outcome: OutcomeObserver | None = None,
     ) -> None:
         """Set up a run; the arguments are those of the sync driver."""
         self.machine = machine
@@ -58,6 +59,7 @@ class AsyncDriver:
         self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._on_step = on_step
+        self._send = sender(machine, on_outcome)
         self._model_call: CallModel | None = None
         self._began: int | None = None
         self._stream: Any = None
@@ -144,10 +146,10 @@ class AsyncDriver:
         if self._stream is not None:
             await self._read()
         elif self._settled:
-            self.machine.send(self._settled.popleft())
+            self._send(self._settled.popleft())
         elif (outcomes := self.host.wait()) is not None:
             for outcome in outcomes:
-                self.machine.send(outcome)
+                self._send(outcome)
         elif self._running:
             await self._wake.wait()
             self._wake = anyio.Event()
@@ -169,7 +171,7 @@ class AsyncDriver:
         else:
             if self._began is not None and isinstance(step, Started | Finished):
                 step = stamped(step, self._began, self.host.now())
-            self.machine.send(step)
+            self._send(step)
 
     async def _close(self) -> None:
         stream, self._stream = self._stream, None
@@ -188,7 +190,7 @@ class AsyncDriver:
                         await self._tools.start(self._beside, effect, said, port[1])
                         return
                     said = await said
-                self.machine.send(port[1](effect, said, host.now()))
+                self._send(port[1](effect, said, host.now()))
             elif type(effect) is CallModel:
                 await self._call_model(effect)
             else:
@@ -212,7 +214,7 @@ class AsyncDriver:
         if type(outcome) is oc.Failed:
             await self._close()
             self._error = error
-        self.machine.send(outcome)
+        self._send(outcome)
 
     # --- tools ----------------------------------------------------------------------------------------------------
 
@@ -271,7 +273,7 @@ class AsyncDriver:
             return failed(effect, error, self.host.now())
 
     def _report(self, effect: int, progress: ToolResult) -> None:
-        self.machine.send(oc.Progress(effect, progress, self.host.now()))
+        self._send(oc.Progress(effect, progress, self.host.now()))
         if self._lone is None:
             self._wake.set()
         elif self._pumped is None:

@@ -27,6 +27,8 @@ Observer = Callable[[Decision], object]
 """Takes each decision, before the step that it led to."""
 StepObserver = Callable[[int, Event | Effect], object]
 """Takes the position of each step in the trace, from 0 on, and the step: an event or an effect, before it is done."""
+OutcomeObserver = Callable[[int, Outcome], object]
+"""Takes each outcome before it is sent, with the number of steps that were handed out before it."""
 
 
 @final
@@ -41,10 +43,11 @@ class Driver:
         signal: AbortSignal | None = None,
         on_decision: Observer | None = None,
         on_step: StepObserver | None = None,
+        on_outcome: OutcomeObserver | None = None,
     ) -> None:
         """`signal` aborts the run and is what the host's ports should look at.
 
-        `on_decision` sees each fired rule, `on_step` each event and each effect.
+        `on_decision` sees each fired rule, `on_step` each event and each effect, `on_outcome` what comes back of them.
         """
         self.machine = machine
         self.host = host
@@ -52,6 +55,7 @@ class Driver:
         self._release = self.signal.subscribe(machine.abort)
         self._on_decision = on_decision
         self._on_step = on_step
+        self._send = sender(machine, on_outcome)
         self._model_call: CallModel | None = None
         self._began: int | None = None
         self._stream: Iterator[StreamStep] | None = None
@@ -100,13 +104,13 @@ class Driver:
         if self._stream is not None:
             self._read(self._stream)
         elif self._settled:
-            self.machine.send(self._settled.popleft())
+            self._send(self._settled.popleft())
         else:
             outcomes = self.host.wait()
             if outcomes is None:
                 raise stalled(self.machine)
             for outcome in outcomes:
-                self.machine.send(outcome)
+                self._send(outcome)
 
     def _read(self, stream: Iterator[StreamStep]) -> None:
         try:
@@ -121,7 +125,7 @@ class Driver:
         else:
             if self._began is not None and isinstance(step, Started | Finished):
                 step = stamped(step, self._began, self.host.now())
-            self.machine.send(step)
+            self._send(step)
 
     def _close(self) -> None:
         stream, self._stream = self._stream, None
@@ -133,7 +137,7 @@ class Driver:
         host = self.host
         try:
             if (port := PORTS.get(type(effect))) is not None:
-                self.machine.send(port[1](effect, getattr(host, port[0])(effect), host.now()))
+                self._send(port[1](effect, getattr(host, port[0])(effect), host.now()))
             elif type(effect) is CallModel:
                 self._model_call = effect
                 self._began = host.now()
@@ -147,7 +151,7 @@ class Driver:
         """Start a tool. One that came back at once is told of only when all calls of its round have been started."""
 
         def report(partial: ToolResult) -> None:
-            self.machine.send(oc.Progress(effect.id, partial, self.host.now()))
+            self._send(oc.Progress(effect.id, partial, self.host.now()))
 
         outcome: Outcome
         try:
@@ -166,7 +170,7 @@ class Driver:
         if type(outcome) is oc.Failed:
             self._close()
             self._error = error
-        self.machine.send(outcome)
+        self._send(outcome)
 
 
 def seen_step(machine: Machine, on_decision: Observer | None, on_step: StepObserver | None) -> Any:
@@ -178,6 +182,18 @@ def seen_step(machine: Machine, on_decision: Observer | None, on_step: StepObser
     if on_step is not None and not isinstance(step, Pause):
         on_step(machine.position - 1, step)
     return step
+
+
+def sender(machine: Machine, on_outcome: OutcomeObserver | None) -> Callable[[Outcome], None]:
+    """Return what sends outcomes to a machine, once whoever looks on has seen them."""
+    if on_outcome is None:
+        return machine.send
+
+    def send(outcome: Outcome) -> None:
+        on_outcome(machine.position, outcome)
+        machine.send(outcome)
+
+    return send
 
 
 def stalled(machine: Machine) -> Stalled:

@@ -20,7 +20,7 @@ from turnwheel.abort import AbortSignal
 from turnwheel.async_driver import AsyncDriver
 from turnwheel.checked import answer_of, messages_of
 from turnwheel.convert import Converter, standard_roles, standard_roles_and_system
-from turnwheel.driver import Observer, StepObserver
+from turnwheel.driver import Observer, OutcomeObserver, StepObserver
 from turnwheel.effects import AfterToolCall, BeforeToolCall, FinishedTurn
 from turnwheel.errors import Misuse
 from turnwheel.folds import hooks_of
@@ -47,7 +47,9 @@ from turnwheel.tool import Context, ExecutionMode, Request, check_readable
 from turnwheel.transcript import Transcript
 from turnwheel.values import value
 
-CALLBACKS = (*HOOKS, "stream", "transform_context", "convert_to_llm", "get_api_key", "clock", "on_decision", "on_step")
+OBSERVERS = ("on_decision", "on_step", "on_outcome")
+"""The functions that look on."""
+CALLBACKS = (*HOOKS, "stream", "transform_context", "convert_to_llm", "get_api_key", "clock", *OBSERVERS)
 """What a LoopConfig has of functions."""
 
 _Changes = TypeVar("_Changes", NextTurn, NextRequest)
@@ -60,8 +62,8 @@ class LoopConfig:
 
     `stream` answers requests to `model`, an id that it knows. `clock` tells the time in milliseconds since 1970 (UTC);
     without it, messages that the loop makes have no timestamp. `signal` aborts the run. `on_decision` sees each fired
-    rule, `on_step` each event and each effect with its position. Raises Misuse for a callback that cannot be called and
-    for an execution mode that there is not.
+    rule, `on_step` each event and each effect with its position, `on_outcome` what comes back of the effects. Raises
+    Misuse for a callback that cannot be called and for an execution mode that there is not.
     """
 
     stream: Stream
@@ -84,6 +86,7 @@ class LoopConfig:
     signal: AbortSignal | None = None
     on_decision: Observer | None = None
     on_step: StepObserver | None = None
+    on_outcome: OutcomeObserver | None = None
 
     def __attrs_post_init__(self) -> None:
         """Raise Misuse for what cannot be right."""
@@ -150,7 +153,8 @@ def driver_of(
     setup = RunConfig(config.model, config.thinking_level, config.tool_execution, config.hooks)
     machine = Machine(Begun(context, prompts, setup, config.clock() if config.clock else None), language)
     host = LoopHost(config, language.switches, signal)
-    return AsyncDriver(machine, host, signal=signal, on_decision=config.on_decision, on_step=config.on_step)
+    observers = {name: getattr(config, name) for name in OBSERVERS}
+    return AsyncDriver(machine, host, signal=signal, **observers)
 
 
 @final

@@ -30,7 +30,7 @@ from turnwheel.folds import ANSWERS, CALL_NOTES, DEFAULTS, NOTES, SECOND_LOOK, S
 from turnwheel.outcomes import HOOKS, Begun, Outcome, Progress
 from turnwheel.rules import Ask, BatchState, Decision, Dialect, State, Trigger, Verdict
 from turnwheel.run import ASKS, CALL_ASKS, CALL_EMITS, EMITS, Call, Run
-from turnwheel.stream import Finished
+from turnwheel.stream import Finished, Retry
 from turnwheel.table import DEFAULT_DIALECT, dialect
 from turnwheel.tool import Context
 from turnwheel.transcript import Transcript
@@ -133,8 +133,9 @@ class Machine:
     def send(self, outcome: Outcome) -> None:
         """Note the answer to an effect that was handed out.
 
-        Progress of a call that has ended is dropped. Raises UnexpectedOutcome for any other outcome that nothing has
-        asked for, and Misuse for what is no outcome at all; the machine is then as it was.
+        Progress of a call that has ended is dropped, and so is Retry, which no row looks at. Raises UnexpectedOutcome
+        for any other outcome that nothing has asked for, and Misuse for what is no outcome at all; the machine is then
+        as it was.
         """
         kind = type(outcome)
         if (step := STEPS.get(kind)) is not None:
@@ -143,6 +144,8 @@ class Machine:
             if kind is Finished:
                 self._answered(self._model_call)
             self._inbox.append((None, outcome, step))
+            return
+        if kind is Retry and self._model_call is not None:
             return
         number = getattr(outcome, "effect", None)
         if type(number) is not int:
@@ -388,7 +391,7 @@ class Machine:
 
     def _unexpected(self, outcome: Any) -> Misuse:
         kind = type(outcome)
-        if kind not in STEPS and kind not in ANSWERS and kind is not Begun:
+        if kind not in STEPS and kind not in ANSWERS and kind not in (Begun, Retry):
             return Misuse(f"{outcome!r} is no outcome; turnwheel.outcomes and turnwheel.stream list them")
         number: int | None = getattr(outcome, "effect", None)
         return UnexpectedOutcome(

@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 from attrs import evolve
 
-from turnwheel.messages import AssistantMessage, Content, TextContent, ThinkingContent, ToolCall
+from turnwheel.messages import AssistantMessage, Content, Json, TextContent, ThinkingContent, ToolCall
 from turnwheel.values import value
 
 FRAME = AssistantMessage()
@@ -108,12 +108,16 @@ class ToolCallStart:
 @final
 @value
 class ToolCallDelta:
-    """A piece of the arguments' JSON text."""
+    """A piece of the arguments' JSON text.
+
+    `so_far` is what can be told of the arguments by now, or None: to look at, never to be acted upon.
+    """
 
     type: ClassVar[str] = "toolcall_delta"
     content_index: int = 0
     delta: str = ""
     opened: Sequence[Content] = NOTHING_OPENED
+    so_far: Json = None
 
 
 @final
@@ -137,6 +141,23 @@ class Finished:
     at: int | None = None
 
 
+@final
+@value
+class Retry:
+    """The request failed before any of the answer arrived, and is sent again after `delay_ms` milliseconds.
+
+    It counts as no step of the answer: the machine passes over it, and those who look on (on_outcome) see it. `attempt`
+    is the number of the one that failed, from 1 on, of `most`; `kind` and `text` say why.
+    """
+
+    type: ClassVar[str] = "retry"
+    attempt: int
+    most: int
+    delay_ms: int
+    kind: str = ""
+    text: str = ""
+
+
 Delta = (
     TextStart
     | TextDelta
@@ -150,7 +171,7 @@ Delta = (
 )
 """A step that changes one block."""
 
-StreamStep = Started | Delta | Finished
+StreamStep = Started | Delta | Retry | Finished
 """Whatever a model port yields."""
 
 
@@ -235,6 +256,13 @@ def _starts(make: Callable[[Delta], Content]) -> Callable[[Partial, Delta], None
     return fold
 
 
+def _call_grew(partial: Partial, step: ToolCallDelta) -> None:
+    partial._open(step, ToolCall("", ""))
+    block = partial._blocks[step.content_index]
+    if step.so_far is not None and isinstance(block, ToolCall):
+        partial._put(step.content_index, evolve(block, arguments=step.so_far))
+
+
 def _call_ended(partial: Partial, step: ToolCallEnd) -> None:
     partial._open(step, step.tool_call or ToolCall("", ""))
     if step.tool_call is not None:
@@ -250,6 +278,6 @@ _FOLD: dict[type, Callable[..., None]] = {
     ThinkingDelta: lambda partial, step: partial._append(step, ThinkingContent("")),
     ThinkingEnd: lambda partial, step: partial._open(step, ThinkingContent("")),
     ToolCallStart: _starts(lambda step: ToolCall(getattr(step, "id", ""), getattr(step, "name", ""))),
-    ToolCallDelta: lambda partial, step: partial._open(step, ToolCall("", "")),
+    ToolCallDelta: _call_grew,
     ToolCallEnd: _call_ended,
 }

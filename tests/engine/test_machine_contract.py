@@ -28,12 +28,13 @@ from turnwheel.machine import DONE, WAITING
 from turnwheel.messages import ToolResult, user
 from turnwheel.outcomes import Begun, Outcome, Polled, Progress
 from turnwheel.rules import State
-from turnwheel.stream import Started, TextDelta
+from turnwheel.stream import Retry, Started, TextDelta
 
 ALL_KINDS: list[Any] = [
     Begun(),
     Started(),
     TextDelta(0, "x"),
+    Retry(1, 3, 500),
     answer("hi"),
     oc.Polled(0),
     oc.NextTurnPrepared(0),
@@ -52,7 +53,7 @@ RIGHT = {
     "PollSteering": {"Polled", "Failed"},
     "PollSteeringAgain": {"Polled", "Failed"},
     "PollFollowUp": {"Polled", "Failed"},
-    "CallModel": {"Started", "TextDelta", "Finished", "Failed"},
+    "CallModel": {"Started", "TextDelta", "Retry", "Finished", "Failed"},
     "PrepareNextTurn": {"NextTurnPrepared", "Failed"},
     "PrepareRequest": {"RequestPrepared", "Failed"},
     "AskToStop": {"StopDecided", "Failed"},

@@ -57,6 +57,14 @@ class TestOneBlock:
         assert content(*steps) == [ToolCall("c1", "work", {})]
         assert content(*steps, ToolCallEnd(0, ToolCall("c1", "work", {"n": 1}))) == [ToolCall("c1", "work", {"n": 1})]
 
+    def test_arguments_so_far(self) -> None:
+        """A step that says what can be told of the arguments by now shows them, until a later one or the end."""
+        steps: Steps = [ToolCallStart(0, "c1", "work"), ToolCallDelta(0, '{"n":1', so_far={"n": 1})]
+
+        assert content(*steps) == [ToolCall("c1", "work", {"n": 1})]
+        assert content(*steps, ToolCallDelta(0, "2")) == [ToolCall("c1", "work", {"n": 1})]
+        assert content(*steps, ToolCallEnd(0, ToolCall("c1", "work", {"n": 12}))) == [ToolCall("c1", "work", {"n": 12})]
+
     def test_a_call_may_end_without_the_call(self) -> None:
         """An end that brings no call leaves the block as it is."""
         assert content(ToolCallStart(0, "c1", "work"), ToolCallEnd(0)) == [ToolCall("c1", "work")]
