@@ -167,7 +167,10 @@ class TestEnds:
             (["fly"], "invalid choice: 'fly'"),
             (["run"], "the following arguments are required: PROMPT"),
             (["run", " "], "the prompt is empty"),
-            (["run", "go", "--model", "openai/x"], "there is no model 'openai/x'; choose from demo, scripted:FILE"),
+            (
+                ["run", "go", "--model", "nope/x"],
+                "there is no model 'nope/x'; choose from demo, scripted:FILE, PROVIDER/NAME",
+            ),
             (["run", "go", "--model", "demo:x"], "the model demo has no variants"),
             (["run", "go", "--model", "scripted"], "the model scripted needs a file"),
             (["run", "go", "--model", "scripted:none.json"], "none.json: cannot be read: No such file"),

@@ -28,7 +28,7 @@ FOREIGN: Final[Mapping[str, set[str]]] = {
     "turnwheel.testing": ENGINE | {"hypothesis", "pytest"},
     "turnwheel_tools": ENGINE | {"jsonschema_rs"},
     "turnwheel_diagrams": ENGINE,
-    "turnwheel_adapters": ENGINE | {"rich"},
+    "turnwheel_adapters": ENGINE | {"httpx", "jiter", "rich", "structlog"},
 }
 """Third-party packages a package may import; the longest name that fits a module counts."""
 

@@ -10,7 +10,19 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final, NoReturn
 
 from turnwheel.errors import ParseError
-from turnwheel_adapters.cli import check, conform, dialects, draw, explain, explore, inspect, output, run, sequence
+from turnwheel_adapters.cli import (
+    check,
+    conform,
+    dialects,
+    draw,
+    explain,
+    explore,
+    inspect,
+    models,
+    output,
+    run,
+    sequence,
+)
 from turnwheel_adapters.cli.output import CommandError, UsageError
 
 COMMANDS: Final = {
@@ -22,6 +34,7 @@ COMMANDS: Final = {
     "explore": (explore, "walk every run of a dialect in a finite world, and try claims about them"),
     "check": (check, "hold the logs of runs against the promises of the loop"),
     "draw": (draw, "draw the machine from its table"),
+    "models": (models, "list the providers of models, and whether a key is set"),
     "dialects": (dialects, "list the dialects, their tables and their differences"),
 }
 

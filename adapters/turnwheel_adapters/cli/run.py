@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import anyio
@@ -15,21 +16,27 @@ from turnwheel import events as ev
 from turnwheel.agent import Agent
 from turnwheel.driver import Observer
 from turnwheel.messages import AssistantMessage
+from turnwheel.outcomes import Outcome
+from turnwheel.requests import Stream
 from turnwheel.rules import Decision, Dialect
+from turnwheel.stream import Retry
 from turnwheel.table import DEFAULT_DIALECT
 from turnwheel.tool import Tool
 from turnwheel_adapters.cli import output
 from turnwheel_adapters.cli.interrupt import aborting_on_interrupt
+from turnwheel_adapters.cli.model_options import add_model, log_of, opened, positive
 from turnwheel_adapters.cli.output import AbortedError, CommandError, UsageError, named_dialect
 from turnwheel_adapters.cli.screen import screen_of_stdout
 from turnwheel_adapters.cli.steering import steering_by_lines
 from turnwheel_adapters.cli.story import Story
 from turnwheel_adapters.cli.view import HumanView, said_in_brief
-from turnwheel_adapters.models import MODELS, open_model
 from turnwheel_tools.read import read_tool
 
 if TYPE_CHECKING:
     from turnwheel_adapters.cli.record import RunRecord
+
+Asked = Callable[[], Awaitable[AssistantMessage | None]]
+"""Runs the agent on the prompt."""
 
 TOOLS: Final[Mapping[str, Callable[[], Tool]]] = {"read": read_tool}
 """The tools that can be given to a model, each for the working directory."""
@@ -44,15 +51,13 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Say what the command takes."""
-    models = ", ".join(form for form, _ in MODELS.values())
     parser.epilog = EXAMPLES
     parser.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from standard input")
-    parser.add_argument("--model", default="demo", metavar="MODEL", help=f"one of {models} (default: demo)")
     parser.add_argument("--dialect", default=DEFAULT_DIALECT, metavar="D", help="whose rules (default: %(default)s)")
     parser.add_argument(
         "--tools", default="read", metavar="A,B", help="what the model may call, '' for nothing (default: %(default)s)"
     )
-    parser.add_argument("--max-turns", type=_positive, metavar="N", help="end the run after so many turns")
+    parser.add_argument("--max-turns", type=positive, metavar="N", help="end the run after so many turns")
     parser.add_argument("--system", default="", metavar="TEXT", help="the system prompt (default: none)")
     parser.add_argument(
         "--json",
@@ -67,34 +72,37 @@ def configure(parser: ArgumentParser) -> None:
         "--record", metavar="FILE", help="write a recording of the run, for turnwheel explain and turnwheel sequence"
     )
     parser.add_argument("--force", action="store_true", help="with --record: replace the file if it is there already")
+    add_model(parser)
 
 
 def run(arguments: Namespace) -> None:
     """Run an agent on one prompt. Raises CommandError where that does not end normally."""
     output.check_stdout()
-    try:
-        stream = open_model(arguments.model)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    log = log_of(arguments)
+    stream = opened(arguments, log)
     language = named_dialect(arguments.dialect)
     stopping = _stopping(arguments.max_turns, language)
     story = Story()
     record = _record(arguments)
+    observers = [story.decided, *([record.decided] if record is not None else []), *([log.decided] if log else [])]
     agent = Agent(
         stream,
         model=arguments.model,
+        thinking_level=arguments.thinking,
         system_prompt=arguments.system,
         tools=_tools(arguments.tools),
         dialect=language,
         **stopping,
         clock=milliseconds,
-        on_decision=story.decided if record is None else _both(story.decided, record.decided),
+        on_decision=_all(observers),
         on_step=None if record is None else record.step,
+        on_outcome=_tell_retry,
     )
     prompt = _prompt(arguments.prompt)
     recorded = nullcontext() if record is None else record.of(agent, language, ["steering", "follow_up", *stopping])
     with recorded, aborting_on_interrupt(agent):
-        answer = _show_json(agent, prompt, arguments.json) if arguments.json else _show_people(agent, prompt, story)
+        asked = partial(_asked, agent, stream, prompt)
+        answer = _show_json(agent, asked, arguments.json) if arguments.json else _show_people(agent, asked, story)
     _check_end(answer, agent.failure)
     if record is not None:
         record.check()
@@ -109,12 +117,27 @@ def _record(arguments: Namespace) -> RunRecord | None:
     return RunRecord(arguments.record, replace=arguments.force, clock=milliseconds)
 
 
-def _both(first: Observer, second: Observer) -> Observer:
+def _all(observers: Sequence[Observer]) -> Observer:
     def observer(decision: Decision) -> None:
-        first(decision)
-        second(decision)
+        for each in observers:
+            each(decision)
 
     return observer
+
+
+def _tell_retry(position: int, outcome: Outcome) -> None:
+    """Say on stderr that a request is sent again, since nothing else happens meanwhile."""
+    if isinstance(outcome, Retry):
+        seconds = f"{outcome.delay_ms / 1000:.1f}".removesuffix(".0")
+        output.complain(f"{outcome.text} (trying again in {seconds} s, {outcome.attempt} of {outcome.most})")
+
+
+async def _asked(agent: Agent, stream: Stream, prompt: str) -> AssistantMessage | None:
+    """Prompt the agent, while the model keeps its connections if it has any."""
+    async with AsyncExitStack() as connections:
+        if isinstance(stream, AbstractAsyncContextManager):
+            await connections.enter_async_context(stream)
+        return await agent.prompt(prompt)
 
 
 def _stopping(turns: int | None, language: Dialect) -> dict[str, Any]:
@@ -128,7 +151,7 @@ def _stopping(turns: int | None, language: Dialect) -> dict[str, Any]:
     raise UsageError(f"the agent of {language.name} has no stop hook, which --max-turns is: choose a later dialect")
 
 
-def _show_json(agent: Agent, prompt: str, form: str) -> AssistantMessage | None:
+def _show_json(agent: Agent, asked: Asked, form: str) -> AssistantMessage | None:
     # Here, so that only this form of output loads the reader and writer of JSON.
     from turnwheel.wire import event_to_json
 
@@ -136,10 +159,10 @@ def _show_json(agent: Agent, prompt: str, form: str) -> AssistantMessage | None:
         output.write(output.json_line(event_to_json(event, partials=form == "full")))
 
     agent.subscribe(show)
-    return anyio.run(agent.prompt, prompt)
+    return anyio.run(asked)
 
 
-def _show_people(agent: Agent, prompt: str, story: Story) -> AssistantMessage | None:
+def _show_people(agent: Agent, asked: Asked, story: Story) -> AssistantMessage | None:
     view = HumanView(screen_of_stdout())
     agent.subscribe(story)
     agent.subscribe(view)
@@ -147,7 +170,7 @@ def _show_people(agent: Agent, prompt: str, story: Story) -> AssistantMessage | 
     if stdin is not None and stdin.isatty():
         steering_by_lines(agent)
     try:
-        answer = anyio.run(agent.prompt, prompt)
+        answer = anyio.run(asked)
     finally:
         view.close()
     view.line()
@@ -193,9 +216,3 @@ def _tools(names: str) -> list[Tool]:
         if name not in TOOLS:
             raise UsageError(f"there is no tool {name!r}; choose from {', '.join(TOOLS)}")
     return [TOOLS[name]() for name in wanted]
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
-    return int(text)

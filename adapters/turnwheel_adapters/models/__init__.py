@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turnwheel.errors import ParseError
 from turnwheel.requests import Stream
 from turnwheel_adapters.models.demo import DemoModel
 
-__all__ = ["MODELS", "DemoModel", "open_model"]
+if TYPE_CHECKING:
+    from turnwheel_adapters.models.routing import Setup
+
+__all__ = ["FORMS", "DemoModel", "open_model"]
 
 
 def _demo(rest: str) -> Stream:
@@ -33,19 +36,24 @@ def _scripted(rest: str) -> Stream:
     return ScriptedModel(read_answers(read_json(data, rest), rest))
 
 
-MODELS: Final[Mapping[str, tuple[str, Callable[[str], Stream]]]] = {
-    "demo": ("demo", _demo),
-    "scripted": ("scripted:FILE", _scripted),
-}
-"""By provider: how its models are named, and how one is opened."""
+_OFFLINE: Final[Mapping[str, Callable[[str], Stream]]] = {"demo": _demo, "scripted": _scripted}
+FORMS: Final = ("demo", "scripted:FILE", "PROVIDER/NAME")
+"""How models are named."""
 
 
-def open_model(name: str) -> Stream:
-    """Return what answers requests to the model of that name.
+def open_model(name: str, setup: Setup | None = None) -> Stream:
+    """Return what answers requests to the model of that name; `setup` says how those of providers are reached.
 
-    Raises ValueError, saying which models there are, for a name that none has, and ParseError for a bad script.
+    Raises ValueError, saying what there is, for a name that none has, and for a provider without an address or a key;
+    ParseError for a bad script.
     """
     provider = name.partition(":")[0].partition("/")[0]
-    if provider not in MODELS:
-        raise ValueError(f"there is no model {name!r}; choose from {', '.join(form for form, _ in MODELS.values())}")
-    return MODELS[provider][1](name[len(provider) + 1 :])
+    if provider in _OFFLINE:
+        return _OFFLINE[provider](name[len(provider) + 1 :])
+    # Here, so that only those who ask a provider load what speaks HTTP.
+    from turnwheel_adapters.models.routing import ProviderModels, Setup
+
+    setup = setup or Setup()
+    if provider not in setup.known:
+        raise ValueError(f"there is no model {name!r}; choose from {', '.join(FORMS)} (turnwheel models lists them)")
+    return ProviderModels(name, setup)

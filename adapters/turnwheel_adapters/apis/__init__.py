@@ -1,0 +1,1 @@
+"""What is said to a provider's API and what it says: pure, no network."""

@@ -1,0 +1,221 @@
+"""Reads an answer of the API openai-chat, and of the many servers that imitate it, each in its own way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final, final
+
+from attrs import evolve
+
+from turnwheel.messages import AssistantMessage, Content, Json, StopReason, ThinkingContent, ToolCall, Usage
+from turnwheel.requests import ModelRequest
+from turnwheel.stream import Delta, Started
+from turnwheel_adapters.apis.api import Target
+from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.chat.calls import Calls
+from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
+from turnwheel_adapters.apis.classify import from_json
+from turnwheel_adapters.apis.failures import Broken, Failure
+from turnwheel_adapters.apis.sse import ServerEvent
+
+REASONING: Final = ("reasoning_content", "reasoning", "reasoning_text")
+"""The fields that may hold thinking. Where several do, they hold the same, so the first counts."""
+DETAILS: Final = "reasoningDetails"
+"""Under which name a thinking block keeps what OpenRouter wants back."""
+_STOPS: Final[Mapping[str, StopReason]] = {
+    "stop": "stop",
+    "end": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "stop",
+    "function_call": "stop",
+}
+_FILTERED: Final = Failure(
+    "content_filter",
+    "the provider's content filter cut the answer off; say it differently, or choose another model",
+    code="content_filter",
+)
+_MERGED: Final = ("text", "summary", "data")
+
+_aborted: Final = aborted
+
+
+@final
+class ChatDecoder:
+    """Folds the chunks of one answer."""
+
+    def __init__(self, request: ModelRequest, target: Target) -> None:
+        self.finished = False
+        """Whether a finish reason or the terminal mark came."""
+        self.over = False
+        """Whether the terminal mark came, or a failure."""
+        self._provider = target.provider
+        self._frame = frame_of(target)
+        self._blocks = Blocks(ids_in(request))
+        self._calls = Calls(self._blocks)
+        self._begun = False
+        self._kind = ""
+        self._number = 0
+        self._details: dict[tuple[Json, str], dict[str, Json]] = {}
+        self._usage: Usage | None = None
+        self._stop: StopReason = "stop"
+        self._failure: Failure | None = None
+
+    def feed(self, event: ServerEvent) -> list[Started | Delta]:
+        """Take a chunk. Raises Broken for an error object, and for what is no JSON object."""
+        if event.data.strip() == DONE:
+            if not self.finished:
+                self._finish("stop")
+            self.over = True
+            return self._blocks.take()
+        data = object_of(event)
+        if not self._begun:
+            self._begin(data)
+        choice = next(iter(objects(data, "choices")), {})
+        for usage_ in (data.get("usage"), part(data, "x_groq").get("usage"), choice.get("usage")):
+            self._take_usage(usage_)
+        if (error := data.get("error") or choice.get("error")) or event.name == "error":
+            self.over = True
+            raise Broken(from_json({"error": error} if error else data, provider=self._provider))
+        self._take(part(choice, "delta"))
+        if reason := text(choice, "finish_reason"):
+            self._finish(reason)
+        return self._blocks.take()
+
+    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
+        """Return the message."""
+        content = tuple(self._detailed())
+        message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
+        if aborted:
+            return _aborted(message)
+        failure = failure or self._failure
+        if failure is None and not self.finished:
+            failure = TRUNCATED
+        if failure is not None:
+            return failed(message, failure)
+        calls = any(isinstance(block, ToolCall) for block in content)
+        return evolve(message, stop_reason="toolUse" if calls and self._stop == "stop" else self._stop)
+
+    # --- a chunk ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, data: Mapping[str, Json]) -> None:
+        self._begun = True
+        self._frame = evolve(
+            self._frame, response_id=text(data, "id") or None, response_model=text(data, "model") or None
+        )
+        self._blocks.tell(Started(self._frame))
+
+    def _take_usage(self, told: Json) -> None:
+        if not isinstance(told, dict) or not told:
+            return
+        details = part(told, "prompt_tokens_details")
+        read = (
+            tokens(details, "cached_tokens")
+            or tokens(told, "prompt_cache_hit_tokens")
+            or tokens(told, "cached_tokens")
+            or tokens(told, "num_cached_tokens")
+        )
+        written = tokens(details, "cache_write_tokens")
+        asked, spent = tokens(told, "prompt_tokens"), tokens(told, "completion_tokens")
+        thought = tokens(told, "completion_tokens_details", "reasoning_tokens")
+        # xAI counts thinking beside the completion, as its total shows; all others count it in.
+        if thought and tokens(told, "total_tokens") == asked + spent + thought:
+            spent += thought
+        self._usage = usage(asked - read - written, spent, read, written)
+
+    def _take(self, delta: dict[str, Json]) -> None:
+        self._think(delta)
+        content = delta.get("content")
+        if isinstance(content, str):
+            self._say("text", content)
+        for each in objects(delta, "content"):
+            self._part(each)
+        if refusal := text(delta, "refusal"):
+            self._say("text", refusal)
+            self._blocks.note(self._key, "refusal", True)
+        for call in objects(delta, "tool_calls"):
+            self._turn_to("call")
+            self._calls.take(call)
+        if function := part(delta, "function_call"):
+            self._turn_to("call")
+            self._calls.take_legacy(function)
+
+    def _part(self, each: dict[str, Json]) -> None:
+        """Take a part of a content that is a list, as Mistral's."""
+        if text(each, "type") == "thinking":
+            inner = each.get("thinking")
+            said = inner if isinstance(inner, str) else "".join(text(one, "text") for one in objects(each, "thinking"))
+            self._say("thinking", said)
+        else:
+            self._say("text", text(each, "text"))
+
+    def _think(self, delta: dict[str, Json]) -> None:
+        entries = objects(delta, "reasoning_details")
+        field, thought = next(((name, text(delta, name)) for name in REASONING if text(delta, name)), ("", ""))
+        if not thought:
+            field = "reasoning_details"
+            thought = "".join(text(entry, "text") or text(entry, "summary") for entry in entries)
+        self._say("thinking", thought)
+        if thought:
+            self._blocks.seal(self._key, field)
+        for entry in entries:
+            self._detail(entry)
+
+    def _detail(self, entry: dict[str, Json]) -> None:
+        """Keep an entry of reasoning_details: with the call that it belongs to, else merged with those before it."""
+        if text(entry, "type") == "reasoning.encrypted" and self._calls.sign(text(entry, "id"), _json(entry)):
+            return
+        kept = self._details.setdefault((entry.get("index"), text(entry, "type")), {})
+        for name, value in entry.items():
+            if name in _MERGED and isinstance(value, str):
+                kept[name] = kept.get(name, "") + value
+            elif value is not None or name not in kept:
+                kept[name] = value
+
+    # --- blocks -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _key(self) -> tuple[int, str]:
+        return self._number, self._kind
+
+    def _say(self, kind: str, delta: str) -> None:
+        if delta:
+            self._turn_to(kind)
+            (self._blocks.text if kind == "text" else self._blocks.thinking)(self._key, delta)
+
+    def _turn_to(self, kind: str) -> None:
+        """Begin a block of another kind. Calls stay open, since they may come in turns."""
+        if kind != self._kind:
+            self._blocks.close(self._key)
+            self._number += 1
+            self._kind = kind
+
+    def _finish(self, reason: str) -> None:
+        self.finished = True
+        if reason in _STOPS:
+            self._stop = _STOPS[reason]
+            self._calls.close(cut=self._stop == "length")
+        elif reason == "content_filter":
+            self._failure = _FILTERED
+        else:
+            self._failure = Failure(
+                "protocol", f"the answer ended for a reason that is not known ({reason}); try again", code=reason
+            )
+
+    def _detailed(self) -> Iterator[Content]:
+        """Yield the content; the first thinking keeps the details of all."""
+        details = [self._details[key] for key in self._details]
+        for block in self._blocks.content():
+            if details and isinstance(block, ThinkingContent):
+                yield evolve(block, extra={**block.extra, DETAILS: details})
+                details = []
+            else:
+                yield block
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
