@@ -28,23 +28,31 @@ LONGEST = 2.0
 Answer = str | Sequence[str] | ScriptedAnswer
 
 
+def within(seconds: float) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """Return what makes of a coroutine function a test on asyncio and on trio, which fails after so many seconds."""
+
+    def both(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        @wraps(test)
+        def run(*args: Any, backend: str, **kwargs: Any) -> None:
+            async def limited() -> None:
+                with anyio.fail_after(seconds):
+                    await test(*args, **kwargs)
+
+            anyio.run(limited, backend=backend)
+
+        takes = inspect.signature(test)
+        more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY)
+        del run.__dict__["__wrapped__"]
+        run.__dict__["__signature__"] = takes.replace(parameters=[*takes.parameters.values(), more])
+        marked: Callable[..., None] = pytest.mark.parametrize("backend", BACKENDS)(run)
+        return marked
+
+    return both
+
+
 def both(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run a coroutine function as a test on asyncio and on trio; one that hangs fails."""
-
-    @wraps(test)
-    def run(*args: Any, backend: str, **kwargs: Any) -> None:
-        async def limited() -> None:
-            with anyio.fail_after(LONGEST):
-                await test(*args, **kwargs)
-
-        anyio.run(limited, backend=backend)
-
-    takes = inspect.signature(test)
-    more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY)
-    del run.__dict__["__wrapped__"]
-    run.__dict__["__signature__"] = takes.replace(parameters=[*takes.parameters.values(), more])
-    marked: Callable[..., None] = pytest.mark.parametrize("backend", BACKENDS)(run)
-    return marked
+    return within(LONGEST)(test)
 
 
 def calling(*ids: str, tool: str = "work") -> ScriptedAnswer:

@@ -238,9 +238,11 @@ def ids_in(request: ModelRequest) -> list[str]:
 
 
 def failed(message: AssistantMessage, failure: Failure) -> AssistantMessage:
-    """Return the message as the error that a failure makes of it."""
+    """Return the message as the error that a failure makes of it. Calls whose arguments cannot be read are left out."""
+    content = [block for block in message.content if "argumentsError" not in getattr(block, "extra", ())]
     return evolve(
         message,
+        content=tuple(content),
         stop_reason="error",
         error_message=failure.text,
         extra={**message.extra, "failure": failure.to_json()},
