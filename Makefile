@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check fix diagrams bench pi conformance mutants lock clean
+.PHONY: help demo test soak check fix diagrams bench pi conformance sdk-check sdk-bench mutants lock clean
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -50,6 +50,12 @@ pi: ## install the real Pi that turnwheel is held against, Mermaid and pyright (
 conformance: $(READY) pi ## compare N random scenarios of each dialect with real Pi (SEED=… repeats a run)
 	@$(BIN)/python -m tests.conformance.differential $(N) --seed $(SEED) $(ARGS)
 
+sdk-check: .venv-sdk/.ready ## hold the models against the official SDKs, in an environment of its own
+	@.venv-sdk/bin/python -m tests.sdk.check
+
+sdk-bench: .venv-sdk/.ready ## time a delta of openai-chat, beside httpx alone, httpx-sse and the openai SDK
+	@.venv-sdk/bin/python -m tests.sdk.bench
+
 mutants: $(READY) ## make the engine wrong in every way, and say who notices (ARGS=--page renews docs/mutants.md)
 	$(BIN)/python -m tests.mutants.table $(ARGS)
 
@@ -58,12 +64,15 @@ lock: $(READY) ## renew requirements/dev.txt from pyproject.toml (ARGS=--upgrade
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" --extra test --extra diagrams --group dev \
 	  pyproject.toml --output-file requirements/dev.txt $(ARGS)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" --group dev --group sdk \
+	  pyproject.toml --output-file requirements/sdk.txt $(ARGS)
 
 clean: ## remove .venv and every cache
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-sdk .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment, made anew only when the lock or pyproject.toml changed.
+# The environments, made anew only when the lock or pyproject.toml changed.
 $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "turnwheel needs Python 3.11 or newer with its venv module, and $(PYTHON) is not that: make PYTHON=… chooses another" >&2; exit 1; }
@@ -71,4 +80,11 @@ $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -m venv --clear .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv-sdk/.ready: requirements/sdk.txt pyproject.toml
+	@echo "making .venv-sdk from requirements/sdk.txt"
+	@$(PYTHON) -m venv --clear .venv-sdk
+	@.venv-sdk/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sdk.txt
+	@.venv-sdk/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

@@ -30,6 +30,8 @@ _ERROR_BYTES: Final = 64 * 1024
 _ERROR_SECONDS: Final = 10.0
 """So much of an error's body is read, and for so long."""
 _CLOSING_SECONDS: Final = 1.0
+_REUSE_SECONDS: Final = 0.05
+"""So long a body that is over may take to end, on a connection that is kept; one that does not is closed."""
 
 
 @final
@@ -107,6 +109,11 @@ class Attempt:
         """Let go of the connection, which is closed unless its answer was read to the end."""
         with anyio.move_on_after(_CLOSING_SECONDS, shield=True), suppress(Exception):
             if self._chunks is not None:
+                if self._wire.client is not None and self._decoder.over and not self._guard.aborted:
+                    # A connection that is kept can be used again only when its body has been read to the end.
+                    with anyio.move_on_after(_REUSE_SECONDS):
+                        async for _ in self._chunks:
+                            pass
                 # Where it waits it is cancelled, and with it each of the generators that it is made of.
                 with anyio.CancelScope() as scope:
                     scope.cancel()

@@ -27,12 +27,16 @@ def _efforts(most: str) -> dict[str, str]:
 @final
 @frozen
 class Family:
-    """`most` is the longest answer in tokens. `thinking` by budget: tokens; adaptive: an effort by level."""
+    """`most` is the longest answer in tokens. `thinking` by budget: tokens; adaptive: an effort by level.
+
+    `warm` says whether a temperature may be sent, which the API no longer has for its own models.
+    """
 
     pattern: str
     most: int
     thinking: Literal["none", "budget", "adaptive"] = "none"
     efforts: Mapping[str, str] = field(factory=dict)
+    warm: bool = False
 
 
 _FAMILIES: Final = (
@@ -49,7 +53,7 @@ _FAMILIES: Final = (
     Family("*claude-sonnet-4*", 64000, "budget"),
     Family("*claude-haiku-4*", 64000, "budget"),
     Family("*claude-*", 64000, "adaptive", _efforts("xhigh")),
-    Family("*", 32000, "budget"),
+    Family("*", 32000, "budget", warm=True),
 )
 """The first pattern that fits counts; the last is for models of others behind the same API."""
 
@@ -68,12 +72,13 @@ def limits(model: str, level: str, settings: Settings) -> dict[str, Json]:
     family = family_of(model)
     most = settings.max_tokens or min(family.most, _DEFAULT_MOST)
     if level == "off" or family.thinking == "none":
-        warmth = {} if settings.temperature is None else {"temperature": settings.temperature}
-        return {"max_tokens": most, **warmth}
+        warmth = settings.temperature if family.warm else None
+        return {"max_tokens": most} if warmth is None else {"max_tokens": most, "temperature": warmth}
     if family.thinking == "adaptive":
         return {
             "max_tokens": most,
-            "thinking": {"type": "adaptive"},
+            # Without this, the newer ones show nothing of it.
+            "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": family.efforts[level]},
         }
     budget = max(LEAST_BUDGET, min(settings.thinking_budgets.get(level, _BUDGETS[level]), most - LEAST_BUDGET))

@@ -30,10 +30,13 @@ _FILTERS: Final = frozenset(
         "IMAGE_SAFETY",
         "IMAGE_PROHIBITED_CONTENT",
         "IMAGE_RECITATION",
+        "MODEL_ARMOR",
     }
 )
 """Finish reasons by which a filter cut the answer off. Source: FinishReason of the Gemini API."""
-_BAD_CALLS: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
+_BAD_CALLS: Final = frozenset(
+    {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"}
+)
 _UNSPECIFIED: Final = "FINISH_REASON_UNSPECIFIED"
 
 _aborted: Final = aborted
