@@ -6,7 +6,7 @@ Any callback may be a plain function or a coroutine function; one that is None i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from reprlib import repr as shortly
 from threading import get_ident
@@ -230,7 +230,8 @@ class LoopHost:
     def prepare_arguments(self, effect: fx.PrepareArguments) -> Json:
         """Let the tool prepare its arguments; one that has no way to gets a copy of the model's."""
         prepare, arguments = effect.tool.prepare, effect.call.arguments
-        if self._switches.arguments_errors:
+        # Arguments that are no object at all come of turnwheel's own models; Pi's have always made one of them.
+        if self._switches.arguments_errors or not isinstance(arguments, Mapping):
             check_readable(effect.call)
         return deepcopy(arguments) if prepare is None else prepare(arguments, self._switches.arguments)
 

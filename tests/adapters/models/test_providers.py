@@ -52,7 +52,7 @@ class TestFile:
         provider = read_providers(MINE)["mine"]
         target = provider.target("mine", "small-1", None, Settings())
 
-        assert (target.base_url, target.images, provider.keys) == ("https://llm.example/v1", False, ("MY_KEY",))
+        assert (target.base_url, target.images, [*provider.keys]) == ("https://llm.example/v1", False, ["MY_KEY"])
         assert (target.compat.max_tokens, target.compat.takes_store) == ("max_tokens", True)
 
     @pytest.mark.parametrize(
