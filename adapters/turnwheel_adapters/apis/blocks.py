@@ -11,6 +11,7 @@ from turnwheel.messages import (
     AssistantMessage,
     Content,
     Json,
+    StopReason,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -249,9 +250,22 @@ def failed(message: AssistantMessage, failure: Failure) -> AssistantMessage:
     )
 
 
-def aborted(message: AssistantMessage) -> AssistantMessage:
-    """Return the message as one that was aborted."""
-    return evolve(message, stop_reason="aborted", error_message=ABORTED)
+def ended(
+    message: AssistantMessage, stop: StopReason, *, finished: bool, failure: Failure | None, aborted: bool
+) -> AssistantMessage:
+    """Return the message as it is at the end of an answer: aborted, failed, or whole.
+
+    One that is not finished is truncated. Calls make a stop toolUse, and without a call toolUse is a stop.
+    """
+    if aborted:
+        return evolve(message, stop_reason="aborted", error_message=ABORTED)
+    if failure is None and not finished:
+        failure = TRUNCATED
+    if failure is not None:
+        return failed(message, failure)
+    if stop in ("stop", "toolUse"):
+        stop = "toolUse" if message.tool_calls else "stop"
+    return evolve(message, stop_reason=stop)
 
 
 def usage(input_: int = 0, output: int = 0, cache_read: int = 0, cache_write: int = 0) -> Usage:

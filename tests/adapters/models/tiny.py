@@ -61,11 +61,7 @@ class TinyDecoder:
     def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
         """Return the answer."""
         message = evolve(self._frame, content=self._blocks.content())
-        if aborted:
-            return blocks.aborted(message)
-        if failure is None and not self.finished:
-            failure = blocks.TRUNCATED
-        return message if failure is None else blocks.failed(message, failure)
+        return blocks.ended(message, "stop", finished=self.finished, failure=failure, aborted=aborted)
 
 
 TINY: Final = Api("openai-chat", lambda _: "/tiny", lambda request, _: {"model": request.model}, TinyDecoder)

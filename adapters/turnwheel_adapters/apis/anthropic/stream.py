@@ -14,7 +14,7 @@ from turnwheel.messages import AssistantMessage, Json, StopReason, ToolCall, Usa
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, usage
+from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, usage
 from turnwheel_adapters.apis.chunks import DONE, number, object_of, part, text
 from turnwheel_adapters.apis.classify import from_json
 from turnwheel_adapters.apis.failures import Broken, Failure
@@ -40,8 +40,6 @@ _FAILURES: Final[Mapping[str, Failure]] = {
     ),
 }
 _COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-
-_aborted: Final = aborted
 
 
 @final
@@ -90,15 +88,8 @@ class AnthropicDecoder:
             # It was cut off before the first of its arguments, and is no call without any.
             content = content[:-1]
         message = evolve(self._frame, content=content, usage=self._usage())
-        if aborted:
-            return _aborted(message)
         failure = failure or self._failure
-        if failure is None and not self.finished:
-            failure = TRUNCATED
-        if failure is not None:
-            return failed(message, failure)
-        calls = any(isinstance(block, ToolCall) for block in content)
-        return evolve(message, stop_reason="stop" if self._stop == "toolUse" and not calls else self._stop)
+        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
 
     # --- events -----------------------------------------------------------------------------------------------------
 

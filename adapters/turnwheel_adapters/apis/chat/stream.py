@@ -8,11 +8,11 @@ from typing import Final, final
 
 from attrs import evolve
 
-from turnwheel.messages import AssistantMessage, Content, Json, StopReason, ThinkingContent, ToolCall, Usage
+from turnwheel.messages import AssistantMessage, Content, Json, StopReason, ThinkingContent, Usage
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
 from turnwheel_adapters.apis.chat.calls import Calls
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
@@ -40,8 +40,6 @@ _FILTERED: Final = Failure(
     code="content_filter",
 )
 _MERGED: Final = ("text", "summary", "data")
-
-_aborted: Final = aborted
 
 
 @final
@@ -90,15 +88,8 @@ class ChatDecoder:
         """Return the message."""
         content = tuple(self._detailed())
         message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        if aborted:
-            return _aborted(message)
         failure = failure or self._failure
-        if failure is None and not self.finished:
-            failure = TRUNCATED
-        if failure is not None:
-            return failed(message, failure)
-        calls = any(isinstance(block, ToolCall) for block in content)
-        return evolve(message, stop_reason="toolUse" if calls and self._stop == "stop" else self._stop)
+        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
 
     # --- a chunk ----------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ from typing import Final, final
 
 from attrs import evolve
 
-from turnwheel.messages import AssistantMessage, Json, StopReason, ToolCall, Usage
+from turnwheel.messages import AssistantMessage, Json, StopReason, Usage
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
 from turnwheel_adapters.apis.failures import Broken, Failure
@@ -38,8 +38,6 @@ _BAD_CALLS: Final = frozenset(
     {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"}
 )
 _UNSPECIFIED: Final = "FINISH_REASON_UNSPECIFIED"
-
-_aborted: Final = aborted
 
 
 @final
@@ -87,15 +85,8 @@ class GeminiDecoder:
         """Return the message."""
         content = self._blocks.content()
         message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        if aborted:
-            return _aborted(message)
         failure = failure or self._failure
-        if failure is None and not self.finished:
-            failure = TRUNCATED
-        if failure is not None:
-            return failed(message, failure)
-        calls = any(isinstance(block, ToolCall) for block in content)
-        return evolve(message, stop_reason="toolUse" if calls and self._stop == "stop" else self._stop)
+        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
 
     def _begin(self, data: Mapping[str, Json]) -> None:
         self._begun = True

@@ -8,11 +8,11 @@ from typing import Final, final
 
 from attrs import evolve
 
-from turnwheel.messages import AssistantMessage, Json, StopReason, ToolCall, Usage
+from turnwheel.messages import AssistantMessage, Json, StopReason, Usage
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
 from turnwheel_adapters.apis.chunks import DONE, number, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
 from turnwheel_adapters.apis.failures import Broken, Failure
@@ -67,15 +67,8 @@ class ResponsesDecoder:
         """Return the message."""
         content = self._blocks.content()
         message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        if aborted:
-            return _aborted(message)
         failure = failure or self._failure
-        if failure is None and not self.finished:
-            failure = TRUNCATED
-        if failure is not None:
-            return failed(message, failure)
-        calls = any(isinstance(block, ToolCall) for block in content)
-        return evolve(message, stop_reason="toolUse" if calls and self._stop == "stop" else self._stop)
+        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
 
     # --- the response as a whole ------------------------------------------------------------------------------------
 
@@ -211,8 +204,6 @@ def _rest(said: str, whole: str) -> str:
 def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-
-_aborted: Final = aborted
 
 _HANDLERS: Final[Mapping[str, Callable[[ResponsesDecoder, dict[str, Json]], None]]] = {
     "response.output_item.added": ResponsesDecoder._item_added,
