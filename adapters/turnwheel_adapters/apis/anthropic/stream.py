@@ -5,18 +5,17 @@ Source: the streaming guide of the Messages API.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, final
 
-from attrs import evolve
-
-from turnwheel.messages import AssistantMessage, Json, StopReason, ToolCall, Usage
+from turnwheel.messages import Content, Json, StopReason, ToolCall
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, usage
+from turnwheel_adapters.apis.blocks import usage
 from turnwheel_adapters.apis.chunks import DONE, number, object_of, part, text
 from turnwheel_adapters.apis.classify import from_json
+from turnwheel_adapters.apis.decoding import AnswerDecoder
 from turnwheel_adapters.apis.failures import Broken, Failure
 from turnwheel_adapters.apis.sse import ServerEvent
 
@@ -43,18 +42,11 @@ _COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "c
 
 
 @final
-class AnthropicDecoder:
+class AnthropicDecoder(AnswerDecoder):
     """Folds the events of one message."""
 
     def __init__(self, request: ModelRequest, target: Target) -> None:
-        self.finished = False
-        """Whether message_stop was read."""
-        self.over = False
-        """The same, or whether the server told of an error."""
-        self._provider = target.provider
-        self._frame = frame_of(target)
-        self._blocks = Blocks(ids_in(request))
-        self._begun = False
+        super().__init__(request, target)
         self._texts: set[int] = set()
         """Indexes of texts: such a block opens with its first piece."""
         self._inputs: dict[int, dict[str, Json]] = {}
@@ -62,8 +54,6 @@ class AnthropicDecoder:
         self._written = False
         """Whether the last call has arguments."""
         self._counts: dict[str, int] = {}
-        self._stop: StopReason = "stop"
-        self._failure: Failure | None = None
 
     def feed(self, event: ServerEvent) -> list[Started | Delta]:
         """Take an event. Raises Broken for an error event, and for what is no JSON object."""
@@ -79,46 +69,38 @@ class AnthropicDecoder:
             handle(self, data)
         elif "error" in data:
             self._error(data)
-        return self._blocks.take()
+        return self.blocks.take()
 
-    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
-        """Return the message."""
-        content = self._blocks.content()
-        if self._stop == "length" and content and isinstance(content[-1], ToolCall) and not self._written:
+    def content(self) -> Sequence[Content]:
+        """Return the content as it is by now."""
+        content = self.blocks.content()
+        if self.stop == "length" and content and isinstance(content[-1], ToolCall) and not self._written:
             # It was cut off before the first of its arguments, and is no call without any.
-            content = content[:-1]
-        message = evolve(self._frame, content=content, usage=self._usage())
-        failure = failure or self._failure
-        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
+            return content[:-1]
+        return content
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     def _message_start(self, data: dict[str, Json]) -> None:
         message = part(data, "message")
         self._count(message.get("usage"))
-        if self._begun:
-            return
-        self._begun = True
-        self._frame = evolve(
-            self._frame, response_id=text(message, "id") or None, response_model=text(message, "model") or None
-        )
-        self._blocks.tell(Started(self._frame))
+        self.begin(text(message, "id"), text(message, "model"))
 
     def _block_start(self, data: dict[str, Json]) -> None:
         index, block = number(data, "index"), part(data, "content_block")
         match text(block, "type"):
             case "text":
                 self._texts.add(index)
-                self._blocks.text(index, text(block, "text"))
+                self.blocks.text(index, text(block, "text"))
             case "thinking":
-                self._blocks.thought(index)
-                self._blocks.thinking(index, text(block, "thinking"))
-                self._blocks.sign(index, text(block, "signature"))
+                self.blocks.thought(index)
+                self.blocks.thinking(index, text(block, "thinking"))
+                self.blocks.sign(index, text(block, "signature"))
             case "redacted_thinking":
-                self._blocks.thought(index, redacted=True)
-                self._blocks.sign(index, text(block, "data"))
+                self.blocks.thought(index, redacted=True)
+                self.blocks.sign(index, text(block, "data"))
             case "tool_use":
-                self._blocks.call(index, text(block, "id") or None, text(block, "name"))
+                self.blocks.call(index, text(block, "id") or None, text(block, "name"))
                 self._inputs[index] = part(block, "input")
                 self._written = bool(self._inputs[index])
 
@@ -126,36 +108,36 @@ class AnthropicDecoder:
         index, delta = number(data, "index"), part(data, "delta")
         match text(delta, "type"):
             case "text_delta" if index in self._texts:
-                self._blocks.text(index, text(delta, "text"))
-            case "thinking_delta" if self._blocks.is_open(index):
-                self._blocks.thinking(index, text(delta, "thinking"))
-            case "signature_delta" if self._blocks.is_open(index):
-                self._blocks.sign(index, text(delta, "signature"))
-            case "input_json_delta" if self._blocks.is_open(index) and text(delta, "partial_json"):
+                self.blocks.text(index, text(delta, "text"))
+            case "thinking_delta" if self.blocks.is_open(index):
+                self.blocks.thinking(index, text(delta, "thinking"))
+            case "signature_delta" if self.blocks.is_open(index):
+                self.blocks.sign(index, text(delta, "signature"))
+            case "input_json_delta" if self.blocks.is_open(index) and text(delta, "partial_json"):
                 self._inputs.pop(index, None)
                 self._written = True
-                self._blocks.arguments(index, text(delta, "partial_json"))
+                self.blocks.arguments(index, text(delta, "partial_json"))
 
     def _block_stop(self, data: dict[str, Json]) -> None:
         index = number(data, "index")
         self._texts.discard(index)
-        self._blocks.close(index, self._inputs.pop(index, None) or None)
+        self.blocks.close(index, self._inputs.pop(index, None) or None)
 
     def _message_delta(self, data: dict[str, Json]) -> None:
         self._count(data.get("usage"))
         reason = text(part(data, "delta"), "stop_reason")
         if reason in _STOPS:
-            self._stop = _STOPS[reason]
+            self.stop = _STOPS[reason]
         elif reason:
             unknown = f"the answer ended for a reason that is not known ({reason}); try again"
-            self._failure = _FAILURES.get(reason) or Failure("protocol", unknown, code=reason)
+            self.failure = _FAILURES.get(reason) or Failure("protocol", unknown, code=reason)
 
     def _message_stop(self, data: dict[str, Json]) -> None:
         self.finished = self.over = True
 
     def _error(self, data: dict[str, Json]) -> None:
         self.over = True
-        raise Broken(from_json(data, provider=self._provider))
+        raise Broken(from_json(data, provider=self.provider))
 
     # --- usage ------------------------------------------------------------------------------------------------------
 
@@ -163,9 +145,7 @@ class AnthropicDecoder:
         """Take the counts that are there; those of message_delta take the place of earlier ones."""
         if isinstance(told, dict):
             self._counts |= {name: told[name] for name in _COUNTS if type(told.get(name)) is int}
-
-    def _usage(self) -> Usage:
-        return usage(*(self._counts.get(name, 0) for name in _COUNTS))
+            self.usage = usage(*(self._counts.get(name, 0) for name in _COUNTS))
 
 
 _HANDLERS: Final[Mapping[str, Callable[[AnthropicDecoder, dict[str, Json]], None]]] = {

@@ -8,14 +8,15 @@ from typing import Final, final
 
 from attrs import evolve
 
-from turnwheel.messages import AssistantMessage, Content, Json, StopReason, ThinkingContent, Usage
+from turnwheel.messages import Content, Json, StopReason, ThinkingContent
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import tokens, usage
 from turnwheel_adapters.apis.chat.calls import Calls
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
+from turnwheel_adapters.apis.decoding import AnswerDecoder
 from turnwheel_adapters.apis.failures import Broken, Failure
 from turnwheel_adapters.apis.sse import ServerEvent
 
@@ -43,25 +44,15 @@ _MERGED: Final = ("text", "summary", "data")
 
 
 @final
-class ChatDecoder:
+class ChatDecoder(AnswerDecoder):
     """Folds the chunks of one answer."""
 
     def __init__(self, request: ModelRequest, target: Target) -> None:
-        self.finished = False
-        """Whether a finish reason or the terminal mark came."""
-        self.over = False
-        """Whether the terminal mark came, or a failure."""
-        self._provider = target.provider
-        self._frame = frame_of(target)
-        self._blocks = Blocks(ids_in(request))
-        self._calls = Calls(self._blocks)
-        self._begun = False
+        super().__init__(request, target)
+        self._calls = Calls(self.blocks)
         self._kind = ""
         self._number = 0
         self._details: dict[tuple[Json, str], dict[str, Json]] = {}
-        self._usage: Usage | None = None
-        self._stop: StopReason = "stop"
-        self._failure: Failure | None = None
 
     def feed(self, event: ServerEvent) -> list[Started | Delta]:
         """Take a chunk. Raises Broken for an error object, and for what is no JSON object."""
@@ -69,36 +60,21 @@ class ChatDecoder:
             if not self.finished:
                 self._finish("stop")
             self.over = True
-            return self._blocks.take()
+            return self.blocks.take()
         data = object_of(event)
-        if not self._begun:
-            self._begin(data)
+        self.begin(text(data, "id"), text(data, "model"))
         choice = next(iter(objects(data, "choices")), {})
         for usage_ in (data.get("usage"), part(data, "x_groq").get("usage"), choice.get("usage")):
             self._take_usage(usage_)
         if (error := data.get("error") or choice.get("error")) or event.name == "error":
             self.over = True
-            raise Broken(from_json({"error": error} if error else data, provider=self._provider))
+            raise Broken(from_json({"error": error} if error else data, provider=self.provider))
         self._take(part(choice, "delta"))
         if reason := text(choice, "finish_reason"):
             self._finish(reason)
-        return self._blocks.take()
-
-    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
-        """Return the message."""
-        content = tuple(self._detailed())
-        message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        failure = failure or self._failure
-        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
+        return self.blocks.take()
 
     # --- a chunk ----------------------------------------------------------------------------------------------------
-
-    def _begin(self, data: Mapping[str, Json]) -> None:
-        self._begun = True
-        self._frame = evolve(
-            self._frame, response_id=text(data, "id") or None, response_model=text(data, "model") or None
-        )
-        self._blocks.tell(Started(self._frame))
 
     def _take_usage(self, told: Json) -> None:
         if not isinstance(told, dict) or not told:
@@ -116,7 +92,7 @@ class ChatDecoder:
         # xAI counts thinking beside the completion, as its total shows; all others count it in.
         if thought and tokens(told, "total_tokens") == asked + spent + thought:
             spent += thought
-        self._usage = usage(asked - read - written, spent, read, written)
+        self.usage = usage(asked - read - written, spent, read, written)
 
     def _take(self, delta: dict[str, Json]) -> None:
         self._think(delta)
@@ -127,7 +103,7 @@ class ChatDecoder:
             self._part(each)
         if refusal := text(delta, "refusal"):
             self._say("text", refusal)
-            self._blocks.note(self._key, "refusal", True)
+            self.blocks.note(self._key, "refusal", True)
         for call in objects(delta, "tool_calls"):
             self._turn_to("call")
             self._calls.take(call)
@@ -152,7 +128,7 @@ class ChatDecoder:
             thought = "".join(text(entry, "text") or text(entry, "summary") for entry in entries)
         self._say("thinking", thought)
         if thought:
-            self._blocks.seal(self._key, field)
+            self.blocks.seal(self._key, field)
         for entry in entries:
             self._detail(entry)
 
@@ -176,31 +152,31 @@ class ChatDecoder:
     def _say(self, kind: str, delta: str) -> None:
         if delta:
             self._turn_to(kind)
-            (self._blocks.text if kind == "text" else self._blocks.thinking)(self._key, delta)
+            (self.blocks.text if kind == "text" else self.blocks.thinking)(self._key, delta)
 
     def _turn_to(self, kind: str) -> None:
         """Begin a block of another kind. Calls stay open, since they may come in turns."""
         if kind != self._kind:
-            self._blocks.close(self._key)
+            self.blocks.close(self._key)
             self._number += 1
             self._kind = kind
 
     def _finish(self, reason: str) -> None:
         self.finished = True
         if reason in _STOPS:
-            self._stop = _STOPS[reason]
-            self._calls.close(cut=self._stop == "length")
+            self.stop = _STOPS[reason]
+            self._calls.close(cut=self.stop == "length")
         elif reason == "content_filter":
-            self._failure = _FILTERED
+            self.failure = _FILTERED
         else:
-            self._failure = Failure(
+            self.failure = Failure(
                 "protocol", f"the answer ended for a reason that is not known ({reason}); try again", code=reason
             )
 
-    def _detailed(self) -> Iterator[Content]:
+    def content(self) -> Iterator[Content]:
         """Yield the content; the first thinking keeps the details of all."""
         details = [self._details[key] for key in self._details]
-        for block in self._blocks.content():
+        for block in self.blocks.content():
             if details and isinstance(block, ThinkingContent):
                 yield evolve(block, extra={**block.extra, DETAILS: details})
                 details = []

@@ -6,15 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Final, final
 
-from attrs import evolve
-
-from turnwheel.messages import AssistantMessage, Json, StopReason, Usage
+from turnwheel.messages import Json, StopReason
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import tokens, usage
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
+from turnwheel_adapters.apis.decoding import AnswerDecoder
 from turnwheel_adapters.apis.failures import Broken, Failure
 from turnwheel_adapters.apis.sse import ServerEvent
 
@@ -41,23 +40,17 @@ _UNSPECIFIED: Final = "FINISH_REASON_UNSPECIFIED"
 
 
 @final
-class GeminiDecoder:
-    """Folds the chunks of one answer. A new block begins wherever the kind of part changes."""
+class GeminiDecoder(AnswerDecoder):
+    """Folds the chunks of one answer. A new block begins wherever the kind of part changes.
+
+    It is finished when a chunk named a finish reason, though more chunks may follow, and over only where the prompt was
+    refused.
+    """
 
     def __init__(self, request: ModelRequest, target: Target) -> None:
-        self.finished = False
-        """Whether a chunk named a finish reason; more chunks may follow all the same."""
-        self.over = False
-        """Whether the prompt was refused, or the server said [DONE], which Google's does not."""
-        self._provider = target.provider
-        self._frame = frame_of(target)
-        self._blocks = Blocks(ids_in(request))
-        self._begun = False
+        super().__init__(request, target)
         self._kind: str | None = None
         self._number = 0
-        self._usage: Usage | None = None
-        self._stop: StopReason = "stop"
-        self._failure: Failure | None = None
 
     def feed(self, event: ServerEvent) -> list[Started | Delta]:
         """Take a chunk. Raises Broken for an error object, a refused prompt, and what is no JSON object."""
@@ -67,9 +60,8 @@ class GeminiDecoder:
         data = object_of(event)
         if "error" in data:
             self.over = True
-            raise Broken(from_json(data, provider=self._provider))
-        if not self._begun:
-            self._begin(data)
+            raise Broken(from_json(data, provider=self.provider))
+        self.begin(text(data, "responseId"), text(data, "modelVersion"))
         self._take_usage(data)
         for candidate in objects(data, "candidates")[:1]:
             for each in objects(part(candidate, "content"), "parts"):
@@ -79,23 +71,7 @@ class GeminiDecoder:
         if reason := text(part(data, "promptFeedback"), "blockReason"):
             self.over = True
             raise Broken(_filtered(f"the provider refused the prompt ({reason})", reason))
-        return self._blocks.take()
-
-    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
-        """Return the message."""
-        content = self._blocks.content()
-        message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        failure = failure or self._failure
-        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
-
-    def _begin(self, data: Mapping[str, Json]) -> None:
-        self._begun = True
-        self._frame = evolve(
-            self._frame,
-            response_id=text(data, "responseId") or None,
-            response_model=text(data, "modelVersion") or None,
-        )
-        self._blocks.tell(Started(self._frame))
+        return self.blocks.take()
 
     def _take_usage(self, data: Mapping[str, Json]) -> None:
         told = data.get("usageMetadata")
@@ -103,19 +79,19 @@ class GeminiDecoder:
             return
         read = tokens(told, "cachedContentTokenCount")
         output = tokens(told, "candidatesTokenCount") + tokens(told, "thoughtsTokenCount")
-        self._usage = usage(tokens(told, "promptTokenCount") - read, output, read)
+        self.usage = usage(tokens(told, "promptTokenCount") - read, output, read)
 
     def _finish(self, reason: str, message: str) -> None:
         self.finished = True
         if reason in _STOPS:
-            self._stop = _STOPS[reason]
-            self._failure = None
+            self.stop = _STOPS[reason]
+            self.failure = None
         elif reason in _FILTERS:
-            self._failure = _filtered(f"the provider's filter cut the answer off ({reason})", reason)
+            self.failure = _filtered(f"the provider's filter cut the answer off ({reason})", reason)
         elif reason != _UNSPECIFIED:
             why = f": {message}" if message else ""
             bad = "the model wrote a call that cannot be read" if reason in _BAD_CALLS else "the answer ended badly"
-            self._failure = Failure("protocol", f"{bad} ({reason}{why}); try again", retryable=True, code=reason)
+            self.failure = Failure("protocol", f"{bad} ({reason}{why}); try again", retryable=True, code=reason)
 
     def _part(self, each: dict[str, Json]) -> None:
         signature = text(each, "thoughtSignature")
@@ -129,26 +105,26 @@ class GeminiDecoder:
         if not delta:
             # A signature alone belongs to what was said last.
             if signature:
-                self._blocks.seal((self._number, self._kind), signature)
+                self.blocks.seal((self._number, self._kind), signature)
             return
         if kind != self._kind:
             self._next(kind)
         key = (self._number, kind)
-        (self._blocks.text if kind == "text" else self._blocks.thinking)(key, delta)
+        (self.blocks.text if kind == "text" else self.blocks.thinking)(key, delta)
         if signature:
-            self._blocks.seal(key, signature)
+            self.blocks.seal(key, signature)
 
     def _call(self, call: dict[str, Json], signature: str) -> None:
         self._next(None)
         arguments, key = part(call, "args"), (self._number, "call")
-        self._blocks.call(key, text(call, "id") or None, text(call, "name"))
-        self._blocks.arguments(key, json.dumps(arguments, ensure_ascii=False))
+        self.blocks.call(key, text(call, "id") or None, text(call, "name"))
+        self.blocks.arguments(key, json.dumps(arguments, ensure_ascii=False))
         if signature:
-            self._blocks.seal(key, signature)
-        self._blocks.close(key, arguments)
+            self.blocks.seal(key, signature)
+        self.blocks.close(key, arguments)
 
     def _next(self, kind: str | None) -> None:
-        self._blocks.close((self._number, self._kind))
+        self.blocks.close((self._number, self._kind))
         self._number += 1
         self._kind = kind
 

@@ -6,15 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final, final
 
-from attrs import evolve
-
-from turnwheel.messages import AssistantMessage, Json, StopReason, Usage
+from turnwheel.messages import Json
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
-from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in, tokens, usage
+from turnwheel_adapters.apis.blocks import ids_in, tokens, usage
 from turnwheel_adapters.apis.chunks import DONE, number, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
+from turnwheel_adapters.apis.decoding import AnswerDecoder
 from turnwheel_adapters.apis.failures import Broken, Failure
 from turnwheel_adapters.apis.sse import ServerEvent
 
@@ -27,25 +26,15 @@ _BETWEEN_PARTS: Final = "\n\n"
 
 
 @final
-class ResponsesDecoder:
+class ResponsesDecoder(AnswerDecoder):
     """Folds the events of one response."""
 
     def __init__(self, request: ModelRequest, target: Target) -> None:
-        self.finished = False
-        """Whether the response is completed or incomplete."""
-        self.over = False
-        """Whether its last event was read."""
-        self._provider = target.provider
-        self._frame = frame_of(target)
-        self._blocks = Blocks(call.partition("|")[0] for call in ids_in(request))
-        self._begun = False
+        super().__init__(request, target, taken=[call.partition("|")[0] for call in ids_in(request)])
         self._kinds: dict[int, str] = {}
         """What the thinking of an item is made of: its summary or its text. Where both come, the first counts."""
         self._parts: dict[int, int] = {}
         """The part of a summary that came last."""
-        self._usage: Usage | None = None
-        self._stop: StopReason = "stop"
-        self._failure: Failure | None = None
 
     def feed(self, event: ServerEvent) -> list[Started | Delta]:
         """Take an event. Raises Broken for an error event, a response that failed, and what is no JSON object."""
@@ -53,30 +42,16 @@ class ResponsesDecoder:
             self.over = self.finished
             return []
         data = object_of(event)
-        if not self._begun:
-            self._begun = True
-            self._begin(part(data, "response"))
+        response = part(data, "response")
+        self.begin(text(response, "id"), text(response, "model"))
         handle = _HANDLERS.get(text(data, "type") or event.name)
         if handle is not None:
             handle(self, data)
         elif "error" in data and "type" not in data:
             self._error(data)
-        return self._blocks.take()
-
-    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
-        """Return the message."""
-        content = self._blocks.content()
-        message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
-        failure = failure or self._failure
-        return ended(message, self._stop, finished=self.finished, failure=failure, aborted=aborted)
+        return self.blocks.take()
 
     # --- the response as a whole ------------------------------------------------------------------------------------
-
-    def _begin(self, response: Mapping[str, Json]) -> None:
-        self._frame = evolve(
-            self._frame, response_id=text(response, "id") or None, response_model=text(response, "model") or None
-        )
-        self._blocks.tell(Started(self._frame))
 
     def _ended(self, data: dict[str, Json]) -> None:
         response = part(data, "response")
@@ -88,13 +63,13 @@ class ResponsesDecoder:
         self.finished = self.over = True
         reason = text(part(response, "incomplete_details"), "reason")
         if text(response, "status") != "incomplete" and text(data, "type") != "response.incomplete":
-            self._blocks.close_all()
+            self.blocks.close_all()
         elif reason == "content_filter":
-            self._failure = FILTERED
+            self.failure = FILTERED
         elif reason in ("max_output_tokens", "max_tokens", ""):
-            self._stop = "length"
+            self.stop = "length"
         else:
-            self._failure = Failure(
+            self.failure = Failure(
                 "protocol",
                 f"the response is incomplete for a reason that is not known: {reason}; try again",
                 code=reason,
@@ -108,7 +83,7 @@ class ResponsesDecoder:
     def _error(self, data: dict[str, Json]) -> None:
         self.over = True
         told = {key: value for key, value in data.items() if key != "type"} if "error" not in data else data
-        raise Broken(from_json(told if "error" in told else {"error": told}, provider=self._provider))
+        raise Broken(from_json(told if "error" in told else {"error": told}, provider=self.provider))
 
     def _take_usage(self, response: Mapping[str, Json]) -> None:
         told = response.get("usage")
@@ -117,7 +92,7 @@ class ResponsesDecoder:
         read = tokens(told, "input_tokens_details", "cached_tokens")
         written = tokens(told, "input_tokens_details", "cache_write_tokens")
         fresh = tokens(told, "input_tokens") - read - written
-        self._usage = usage(fresh, tokens(told, "output_tokens"), read, written)
+        self.usage = usage(fresh, tokens(told, "output_tokens"), read, written)
 
     # --- its items --------------------------------------------------------------------------------------------------
 
@@ -126,24 +101,24 @@ class ResponsesDecoder:
         self._kinds.setdefault(index, "")
         if text(item, "type") == "function_call":
             self._open_call(index, item)
-            self._blocks.arguments(index, text(item, "arguments"))
+            self.blocks.arguments(index, text(item, "arguments"))
 
     def _open_call(self, index: int, item: Mapping[str, Json]) -> None:
         call, own = text(item, "call_id"), text(item, "id")
-        self._blocks.call(index, f"{call}|{own}" if call and own else call or None, text(item, "name"))
+        self.blocks.call(index, f"{call}|{own}" if call and own else call or None, text(item, "name"))
 
     def _text(self, data: dict[str, Json]) -> None:
-        self._blocks.text(number(data, "output_index"), text(data, "delta"))
+        self.blocks.text(number(data, "output_index"), text(data, "delta"))
 
     def _refusal(self, data: dict[str, Json]) -> None:
         index = number(data, "output_index")
-        self._blocks.text(index, text(data, "delta"))
-        if self._blocks.is_open(index):
-            self._blocks.note(index, "refusal", True)
+        self.blocks.text(index, text(data, "delta"))
+        if self.blocks.is_open(index):
+            self.blocks.note(index, "refusal", True)
 
     def _arguments(self, data: dict[str, Json]) -> None:
-        if self._blocks.is_open(index := number(data, "output_index")):
-            self._blocks.arguments(index, text(data, "delta"))
+        if self.blocks.is_open(index := number(data, "output_index")):
+            self.blocks.arguments(index, text(data, "delta"))
 
     def _summary(self, data: dict[str, Json]) -> None:
         self._think(data, "summary", number(data, "summary_index"))
@@ -159,7 +134,7 @@ class ResponsesDecoder:
         if self._parts.setdefault(index, place) != place:
             self._parts[index] = place
             delta = f"{_BETWEEN_PARTS}{delta}"
-        self._blocks.thinking(index, delta)
+        self.blocks.thinking(index, delta)
 
     def _item_done(self, data: dict[str, Json]) -> None:
         index, item = number(data, "output_index"), part(data, "item")
@@ -167,33 +142,33 @@ class ResponsesDecoder:
         done = _DONE.get(text(item, "type"))
         if done is not None:
             done(self, index, item)
-        self._blocks.close(index)
+        self.blocks.close(index)
 
     def _call_done(self, index: int, item: dict[str, Json]) -> None:
-        if not self._blocks.is_open(index):
+        if not self.blocks.is_open(index):
             self._open_call(index, item)
-        self._blocks.arguments(index, _rest(self._blocks.said(index), text(item, "arguments")))
+        self.blocks.arguments(index, _rest(self.blocks.said(index), text(item, "arguments")))
 
     def _message_done(self, index: int, item: dict[str, Json]) -> None:
         whole = "".join(text(each, "text") or text(each, "refusal") for each in objects(item, "content"))
-        said = self._blocks.said(index) if self._blocks.is_open(index) else ""
-        self._blocks.text(index, _rest(said, whole))
-        if not self._blocks.is_open(index):
+        said = self.blocks.said(index) if self.blocks.is_open(index) else ""
+        self.blocks.text(index, _rest(said, whole))
+        if not self.blocks.is_open(index):
             return
         if any(text(each, "type") == "refusal" for each in objects(item, "content")):
-            self._blocks.note(index, "refusal", True)
+            self.blocks.note(index, "refusal", True)
         if own := text(item, "id"):
             phase = {"phase": phase} if (phase := text(item, "phase")) else {}
-            self._blocks.sign(index, _json({"v": 1, "id": own, **phase}))
+            self.blocks.sign(index, _json({"v": 1, "id": own, **phase}))
 
     def _reasoning_done(self, index: int, item: dict[str, Json]) -> None:
         kind = self._kinds.get(index) or ("summary" if objects(item, "summary") else "content")
         whole = _BETWEEN_PARTS.join(text(each, "text") for each in objects(item, kind))
-        said = self._blocks.said(index) if self._blocks.is_open(index) else ""
-        self._blocks.thinking(index, _rest(said, whole))
+        said = self.blocks.said(index) if self.blocks.is_open(index) else ""
+        self.blocks.thinking(index, _rest(said, whole))
         if text(item, "encrypted_content") or whole:
-            self._blocks.thought(index)
-            self._blocks.sign(index, _json(item))
+            self.blocks.thought(index)
+            self.blocks.sign(index, _json(item))
 
 
 def _rest(said: str, whole: str) -> str:

@@ -1,0 +1,50 @@
+"""What the decoders of all APIs have in common: an answer that begins, goes on, and ends in one way or another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from turnwheel.messages import AssistantMessage, Content, StopReason, Usage
+from turnwheel.requests import ModelRequest
+from turnwheel.stream import Started
+from turnwheel_adapters.apis.api import Target
+from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in
+from turnwheel_adapters.apis.failures import Failure
+
+
+class AnswerDecoder:
+    """The state of an answer. A codec's decoder adds `feed`, which says what came."""
+
+    def __init__(self, request: ModelRequest, target: Target, *, taken: Iterable[str] | None = None) -> None:
+        """Begin an answer; ids of calls that are made up differ from those `taken`, by default the request's own."""
+        self.finished = False
+        """Whether the answer is complete: if the body ends here, that is no fault."""
+        self.over = False
+        """Whether nothing more can come."""
+        self.provider = target.provider
+        self.blocks = Blocks(ids_in(request) if taken is None else taken)
+        self.begun = False
+        """Whether the step that begins the answer was told."""
+        self.usage: Usage | None = None
+        self.stop: StopReason = "stop"
+        self.failure: Failure | None = None
+        """Why the answer ended badly, where it did."""
+        self._frame = frame_of(target)
+
+    def begin(self, id_: str, model: str) -> None:
+        """Tell that the answer begins, with the response's id and model where the server says them; the first time."""
+        if not self.begun:
+            self.begun = True
+            self._frame = evolve(self._frame, response_id=id_ or None, response_model=model or None)
+            self.blocks.tell(Started(self._frame))
+
+    def content(self) -> Iterable[Content]:
+        """Return the content as it is by now."""
+        return self.blocks.content()
+
+    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
+        """Return the message (see Decoder.end)."""
+        message = evolve(self._frame, content=tuple(self.content()), usage=self.usage or self._frame.usage)
+        return ended(message, self.stop, finished=self.finished, failure=failure or self.failure, aborted=aborted)
