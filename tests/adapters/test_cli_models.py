@@ -85,7 +85,7 @@ class TestRun:
         assert ended.out.startswith("from afar\n")
         assert sent.headers["authorization"] == f"Bearer {SECRET}"
         assert sent.json["messages"][-1] == {"role": "user", "content": "hello"}
-        assert [tool["function"]["name"] for tool in sent.json["tools"]] == ["read"]
+        assert [tool["function"]["name"] for tool in sent.json["tools"]] == ["read", "grep", "find", "ls"]
         assert sent.json["max_completion_tokens"] == 50
 
     def test_thinking(self, turnwheel: Command, server: Server) -> None:

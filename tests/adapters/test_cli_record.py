@@ -40,7 +40,7 @@ class TestWritten:
 
         assert (ended.status, ended.err, text_of(ended.out)) == (0, "", text_of(plain.out))
         header = recording.header
-        assert (header.dialect, header.model, header.tools) == (language, "demo", ("read",))
+        assert (header.dialect, header.model, header.tools) == (language, "demo", ("read", "grep", "find", "ls"))
         assert header.hooks == ("steering", "follow_up")
         assert isinstance(recording.entries[0], RecordedDecision)
         assert recording.ended is not None

@@ -64,7 +64,7 @@ class TestFilesNamedIn:
         [
             ("read engine/x/__init__.py and README.md, please", ["engine/x/__init__.py", "README.md"]),
             ("how long is (src/a.c)?", ["src/a.c"]),
-            ("is it in docs/ or .gitignore?", ["docs/", ".gitignore"]),
+            ("is it in docs/ or .gitignore?", [".gitignore"]),
             ("""compare "my notes.txt" with 'an old/one' and `b.md`.""", ["my notes.txt", "an old/one", "b.md"]),
             ("open @a.md, then the Makefile", ["a.md", "Makefile"]),
             ("a.md or a.md or a.md", ["a.md"]),

@@ -26,7 +26,7 @@ ENGINE: Final = {"anyio", "attrs", "cattrs", "transitions"}
 FOREIGN: Final[Mapping[str, set[str]]] = {
     "turnwheel": ENGINE,
     "turnwheel.testing": ENGINE | {"hypothesis", "pytest"},
-    "turnwheel_tools": ENGINE | {"jsonschema_rs"},
+    "turnwheel_tools": ENGINE | {"docstring_parser", "jsonschema_rs", "msgspec", "pathspec"},
     "turnwheel_diagrams": ENGINE,
     "turnwheel_adapters": ENGINE | {"httpx", "jiter", "rich", "structlog"},
 }

@@ -36,3 +36,31 @@ def truncate_head(text_lines: Sequence[str], max_lines: int, max_bytes: int) -> 
     if count or not text_lines[:max_lines]:
         return Head("".join(text_lines[:count]), count)
     return Head(text_lines[0].encode()[:max_bytes].decode(errors="ignore"), 0, partial=True)
+
+
+@final
+@frozen
+class Tail:
+    """The end of a text; `cut` says whether there was more before it."""
+
+    text: str
+    cut: bool
+
+
+def truncate_tail(text: str, max_lines: int, max_bytes: int) -> Tail:
+    """Return as many of the last lines as fit both limits; bytes count as UTF-8.
+
+    A line is never split, unless the very last one has more than `max_bytes`: then its end is shown.
+    """
+    lines = text.splitlines(keepends=True)
+    kept = size = 0
+    for line in reversed(lines[-max_lines:]):
+        size += len(line.encode(errors="replace"))
+        if size > max_bytes:
+            break
+        kept += 1
+    if kept:
+        return Tail("".join(lines[-kept:]), kept < len(lines))
+    if not lines:
+        return Tail("", cut=False)
+    return Tail(lines[-1].encode(errors="replace")[-max_bytes:].decode(errors="ignore"), cut=True)

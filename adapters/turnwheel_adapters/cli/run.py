@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import anyio
 
@@ -30,16 +30,13 @@ from turnwheel_adapters.cli.screen import screen_of_stdout
 from turnwheel_adapters.cli.steering import steering_by_lines
 from turnwheel_adapters.cli.story import Story
 from turnwheel_adapters.cli.view import HumanView, said_in_brief
-from turnwheel_tools.read import read_tool
+from turnwheel_tools.workspace import NAMES, READ_ONLY, coding_tools
 
 if TYPE_CHECKING:
     from turnwheel_adapters.cli.record import RunRecord
 
 Asked = Callable[[], Awaitable[AssistantMessage | None]]
 """Runs the agent on the prompt."""
-
-TOOLS: Final[Mapping[str, Callable[[], Tool]]] = {"read": read_tool}
-"""The tools that can be given to a model, each for the working directory."""
 
 EXAMPLES = """examples:
   turnwheel run "read README.md and tell me how long it is"
@@ -55,8 +52,12 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from standard input")
     parser.add_argument("--dialect", default=DEFAULT_DIALECT, metavar="D", help="whose rules (default: %(default)s)")
     parser.add_argument(
-        "--tools", default="read", metavar="A,B", help="what the model may call, '' for nothing (default: %(default)s)"
+        "--tools",
+        default=",".join(READ_ONLY),
+        metavar="A,B",
+        help=f"what the model may call, of {', '.join(NAMES)}; '' for nothing (default: %(default)s)",
     )
+    parser.add_argument("--allow", default="", metavar="A,B", help="what it may call besides")
     parser.add_argument("--max-turns", type=positive, metavar="N", help="end the run after so many turns")
     parser.add_argument("--system", default="", metavar="TEXT", help="the system prompt (default: none)")
     parser.add_argument(
@@ -90,7 +91,7 @@ def run(arguments: Namespace) -> None:
         model=arguments.model,
         thinking_level=arguments.thinking,
         system_prompt=arguments.system,
-        tools=_tools(arguments.tools),
+        tools=_tools(f"{arguments.tools},{arguments.allow}"),
         dialect=language,
         **stopping,
         clock=milliseconds,
@@ -211,8 +212,7 @@ def _read_prompt() -> str:
 
 
 def _tools(names: str) -> list[Tool]:
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    for name in wanted:
-        if name not in TOOLS:
-            raise UsageError(f"there is no tool {name!r}; choose from {', '.join(TOOLS)}")
-    return [TOOLS[name]() for name in wanted]
+    try:
+        return coding_tools(".", [name.strip() for name in names.split(",") if name.strip()])
+    except ValueError as error:
+        raise UsageError(str(error)) from error

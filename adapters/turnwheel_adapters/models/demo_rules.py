@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, final
 
 from attrs import frozen
@@ -20,7 +20,14 @@ from turnwheel.messages import (
     UserMessage,
 )
 from turnwheel.tool import Context
-from turnwheel_adapters.models.demo_words import Finding, files_named_in, plain_text
+from turnwheel_adapters.models.demo_words import (
+    Finding,
+    files_named_in,
+    folders_named_in,
+    globs_named_in,
+    plain_text,
+    searched_for_in,
+)
 from turnwheel_adapters.wording import count, listed
 
 MOST_PARTS: Final = 4
@@ -33,11 +40,15 @@ Answered = tuple[ToolCall, ToolResultMessage]
 @final
 @frozen
 class Skill:
-    """What the demo does with one tool: what it offers, and the calls (as arguments) that a request asks for."""
+    """What the demo does with one tool: what it offers, and the calls (as arguments) that a request asks for.
+
+    `said` tells what came of a call; the files that were read are told of together.
+    """
 
     tool: str
     offer: str
     wanted: Callable[[str], list[Arguments]]
+    said: Callable[[Arguments, Mapping[str, Json]], str] | None = None
 
 
 SKILLS: Final[Sequence[Skill]] = (
@@ -45,10 +56,45 @@ SKILLS: Final[Sequence[Skill]] = (
         "read",
         "read files and tell how long they are. Name some, with an extension or a slash; for instance: "
         "read README.md and tell me how long it is",
-        lambda text: [{"path": path} for path in files_named_in(text)],
+        lambda text: [{"path": path} for path in _files(text)],
+    ),
+    Skill(
+        "grep",
+        'search, as in: search for "def main" in adapters',
+        lambda text: [
+            {"pattern": pattern, "literal": True, **({"path": path} if path else {})}
+            for pattern, path in searched_for_in(text)
+        ],
+        lambda call, told: f"{call['pattern']!r} is in {count(told.get('matches', 0), 'line')}{_more(told)}.",
+    ),
+    Skill(
+        "find",
+        "find files, as in: which files are *.toml",
+        lambda text: [{"pattern": pattern} for pattern in globs_named_in(text)],
+        lambda call, told: f"{count(told.get('count', 0), 'file')} fit{_s(told)} {call['pattern']}{_more(told)}.",
+    ),
+    Skill(
+        "ls",
+        "list folders, as in: list docs/",
+        lambda text: [{"path": path} for path in folders_named_in(text)],
+        lambda call, told: f"{call['path']} has {count(told.get('count', 0), 'thing')}{_more(told)} in it.",
     ),
 )
 """A tool that is not here is never called; a skill whose tool the context lacks is not offered."""
+
+
+def _files(text: str) -> list[str]:
+    """Return the files to read: not what is searched for, or searched in."""
+    searched = {word for pair in searched_for_in(text) for word in pair}
+    return [name for name in files_named_in(text) if name not in searched]
+
+
+def _more(told: Mapping[str, Json]) -> str:
+    return " at least" if told.get("truncated") else ""
+
+
+def _s(told: Mapping[str, Json]) -> str:
+    return "s" if told.get("count") == 1 else ""
 
 
 def reply(context: Context) -> tuple[Content, ...]:
@@ -60,17 +106,13 @@ def reply(context: Context) -> tuple[Content, ...]:
     wanted = [(skill.tool, arguments) for skill in SKILLS for arguments in skill.wanted(request)]
     possible = [call for call in wanted if context.tool(call[0]) is not None and call not in called]
     if possible:
-        names = listed([str(next(iter(arguments.values()))) for _, arguments in possible])
+        names = listed([_about(call) for call in possible])
         return _asking(
-            f"The request names {count(len(possible), 'file')}: {names}."
-            f"{' I ask for all of them at once.' if len(possible) > 1 else ''}",
-            f"I will read {names}.",
-            possible,
-            context,
+            f"{_why(possible)}: {names}.{_at_once(possible)}", f"I will {_deeds(possible)}.", possible, context
         )
     if not answered:
         return _offering(context, wanted=bool(wanted))
-    findings = _findings(answered)
+    findings = _findings(each for each in answered if each[0].name == "read")
     rest = [finding for finding in findings if finding.next_line is not None and finding.parts < MOST_PARTS]
     if rest:
         return _asking(
@@ -79,7 +121,7 @@ def reply(context: Context) -> tuple[Content, ...]:
             [("read", {"path": finding.path, "offset": finding.next_line}) for finding in rest],
             context,
         )
-    return _telling(findings)
+    return _telling(findings, list(_others(answered)))
 
 
 # --- what was asked, and what has been done about it --------------------------------------------------------------
@@ -149,11 +191,50 @@ def _offering(context: Context, *, wanted: bool) -> tuple[Content, ...]:
     )
 
 
-def _telling(findings: Sequence[Finding]) -> tuple[Content, ...]:
+def _about(call: tuple[str, Arguments]) -> str:
+    """Return what a call is about: the first of its arguments."""
+    return str(next(iter(call[1].values())))
+
+
+def _why(calls: Sequence[tuple[str, Arguments]]) -> str:
+    if all(name == "read" for name, _ in calls):
+        return f"The request names {count(len(calls), 'file')}"
+    return f"The request asks for {count(len(calls), 'thing')}"
+
+
+def _at_once(calls: Sequence[tuple[str, Arguments]]) -> str:
+    return " I ask for all of them at once." if len(calls) > 1 else ""
+
+
+_DEEDS: Final = {"read": "read", "grep": "search for", "find": "look for", "ls": "list"}
+
+
+def _deeds(calls: Sequence[tuple[str, Arguments]]) -> str:
+    """Return what the calls do, in words, those of one tool together."""
+    by_tool: dict[str, list[str]] = {}
+    for call in calls:
+        by_tool.setdefault(call[0], []).append(_about(call))
+    return listed([f"{_DEEDS[name]} {listed(abouts)}" for name, abouts in by_tool.items()])
+
+
+def _others(answered: Iterable[Answered]) -> Iterator[str]:
+    """Yield what came of calls that read no file."""
+    said = {skill.tool: skill.said for skill in SKILLS}
+    for call, result in answered:
+        tell = said.get(call.name)
+        if tell is None:
+            continue
+        if result.is_error:
+            yield f"{call.name} failed: {plain_text(result.content)}"
+        else:
+            yield tell(call.arguments, result.details if isinstance(result.details, Mapping) else {})
+
+
+def _telling(findings: Sequence[Finding], others: Sequence[str] = ()) -> tuple[Content, ...]:
     counted = [finding for finding in findings if finding.lines is not None and finding.error is None]
     failed = sum(finding.error is not None for finding in findings)
     thought = "The results are in" + (f", {count(failed, 'error')} among them" if failed else "")
-    lines = [str(finding) for finding in findings]
+    lines = [*others, *(str(finding) for finding in findings)]
     if len(counted) > 1:
         size = count(sum(finding.bytes or 0 for finding in counted), "byte")
         lines.append(f"Together: {count(sum(finding.lines or 0 for finding in counted), 'line')}, {size}.")

@@ -17,6 +17,11 @@ _WORD: Final = re.compile(
 _EXTENSION: Final = re.compile(r"[^.].*\.[A-Za-z][A-Za-z0-9]{0,9}|\.[A-Za-z][\w.-]*", re.DOTALL)
 _WITHOUT_EXTENSION: Final = {"Makefile", "Dockerfile", "LICENSE"}
 _NO_FILES: Final = {"e.g", "i.e", "and/or"}
+_SEARCH: Final = re.compile(
+    r"""\b(?:search|grep|look)\ for\ (?:"([^"\n]+)"|'([^'\n]+)'|`([^`\n]+)`|([^\s,;]+)) (?:\ in\ ([\w./-]+))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LIST: Final = re.compile(r"\blist (?:the )?(?:folder |directory )?([\w.-]*/[\w./-]*|\.)(?=[\s,;.!?]|$)", re.IGNORECASE)
 _GO_ON: Final = re.compile(r"\boffset=(\d{1,9})\b")
 
 
@@ -32,9 +37,32 @@ def files_named_in(text: str) -> list[str]:
 
 
 def _is_file(word: str) -> bool:
-    if "://" in word or word.lower() in _NO_FILES or not word.strip("/"):
+    if "://" in word or word.lower() in _NO_FILES or not word.strip("/") or word.endswith("/") or is_glob(word):
         return False
     return "/" in word or word in _WITHOUT_EXTENSION or _EXTENSION.fullmatch(word) is not None
+
+
+def is_glob(word: str) -> bool:
+    """Say whether a word is a pattern of file names."""
+    return "*" in word
+
+
+def globs_named_in(text: str) -> list[str]:
+    """Return the words that are patterns of file names, each once."""
+    words = (match[5].strip("()<>\"'`“”,.;:!?") for match in _WORD.finditer(text) if match[5])
+    return list(dict.fromkeys(word for word in words if is_glob(word) and word.strip("*")))
+
+
+def searched_for_in(text: str) -> list[tuple[str, str | None]]:
+    """Return what is to be searched for, each with the folder or file that is named behind it, or None."""
+    found = _SEARCH.finditer(text)
+    return [(next(filter(None, match.group(1, 2, 3, 4))), match[5] and match[5].rstrip(".,;:!?")) for match in found]
+
+
+def folders_named_in(text: str) -> list[str]:
+    """Return the folders that are to be listed: words behind `list`, and all with a slash at their end."""
+    named = [match[1].rstrip(".,;:!?") for match in _LIST.finditer(text)]
+    return list(dict.fromkeys(name for name in named if not is_glob(name)))
 
 
 def plain_text(content: Json) -> str:
