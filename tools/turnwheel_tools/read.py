@@ -17,6 +17,7 @@ from turnwheel_tools.contract import Aborted, ToolError, check_abort, text_resul
 from turnwheel_tools.define import define
 from turnwheel_tools.limits import MAX_BYTES, MAX_LINES, truncate_head
 from turnwheel_tools.paths import Root
+from turnwheel_tools.traits import with_traits
 
 MAX_IMAGE_BYTES: Final = 5 * 1024 * 1024
 """Of the file, before base64."""
@@ -58,7 +59,7 @@ _BINARIES: Final[Mapping[bytes, str]] = {
 
 def read_tool(root: Path | str = ".") -> Tool:
     """Return the tool `read` for files inside of `root`, which is resolved at once."""
-    return define("read", _DESCRIPTION, _PARAMETERS, Reader(Root(root)))
+    return with_traits(define("read", _DESCRIPTION, _PARAMETERS, Reader(Root(root))), read_only=True, replay="safe")
 
 
 @final

@@ -63,9 +63,9 @@ class _Span:
 def replaced(text: str, replacements: Sequence[Replacement], name: str) -> str:
     """Return the text with all replacements made; each is looked for in the text as it was.
 
-    Where an old text is not there as it stands, line ends do not count: LF also stands for CRLF, and what takes its
-    place gets the line ends that were there. Raises ToolError, naming the file, where an old text is empty, not there
-    or there more than once, where two overlap, and where nothing would change.
+    Line ends do not count: LF also stands for CRLF, and what takes the place of an old text gets the line ends that
+    were there. Raises ToolError, naming the file, where an old text is empty, not there or there more than once, where
+    two overlap, and where nothing would change.
     """
     spans = sorted(
         (_found(text, each, number, len(replacements), name) for number, each in enumerate(replacements, 1)), key=_begin
@@ -92,15 +92,22 @@ def _found(text: str, each: Replacement, number: int, count: int, name: str) -> 
     which = f"Edit {number} of {count}" if count > 1 else "The edit"
     if not each.old:
         raise ToolError(f"{which} of {name} has no old text. To write a whole file, use write.")
-    times = _times(text, each.old)
-    if times == 1:
-        begin = text.index(each.old)
-        return _Span(begin, begin + len(each.old), _with_ends(each.new, each.old, text))
+    # Line ends do not count, but where both have none but LF there is nothing to translate.
+    if "\r\n" in text or "\r\n" in each.old:
+        plain, places = _plain(text)
+    else:
+        plain, places = text, list(range(len(text) + 1))
+    old = each.old.replace("\r\n", "\n")
+    times = _times(plain, old)
     if times == 0:
-        return _loosely(text, each, which, name)
-    raise ToolError(
-        f"{which} of {name} fits {times} places. Give more of the lines around the one that is meant, to fit only that."
-    )
+        why = f"does not fit: its old text is not there, spaces included.{_nearest(plain, old)}"
+        raise ToolError(f"{which} of {name} {why}")
+    if times > 1:
+        hint = "Give more of the lines around the one that is meant, to fit only that."
+        raise ToolError(f"{which} of {name} fits {times} places. {hint}")
+    begin = plain.index(old)
+    first, last = places[begin], places[begin + len(old)]
+    return _Span(first, last, _with_ends(each.new, text[first:last], text))
 
 
 def _times(text: str, old: str) -> int:
@@ -109,19 +116,6 @@ def _times(text: str, old: str) -> int:
     if first < 0:
         return 0
     return max(text.count(old), 2) if text.find(old, first + 1) >= 0 else 1
-
-
-def _loosely(text: str, each: Replacement, which: str, name: str) -> _Span:
-    """Find an old text whose line ends are others than those of the file."""
-    plain, places = _plain(text)
-    old = each.old.replace("\r\n", "\n")
-    times = _times(plain, old)
-    if times != 1:
-        why = f"fits {times} places" if times else "does not fit: its old text is not there, spaces included"
-        raise ToolError(f"{which} of {name} {why}.{'' if times else _nearest(plain, old)}")
-    begin = plain.index(old)
-    end = begin + len(old)
-    return _Span(places[begin], places[end], _with_ends(each.new, text[places[begin] : places[end]], text))
 
 
 def _plain(text: str) -> tuple[str, list[int]]:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, STDOUT
+from subprocess import DEVNULL
 from typing import BinaryIO, Final, final
 
 import anyio
@@ -111,34 +111,47 @@ class Shell:
         Whatever it has started in its process group ends with it where it is ended. Raises OSError where there is no
         such shell.
         """
-        process = await anyio.open_process(
-            [self.program, "-c", command],
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=STDOUT,
-            cwd=self.folder,
-            env=self.environ,
-            start_new_session=True,
-        )
-        output = _Output()
-        watch = _Watch(process, timeout_s, aborted)
+        # A pipe of our own, since what the command leaves running may hold it open for longer than we read from it.
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
         try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(watch.look)
-                group.start_soon(self._tell, output, told)
-                await self._read(process, output, group)
-                group.cancel_scope.cancel()
+            process = await self._started(command, writing)
+            output = _Output()
+            watch = _Watch(process, timeout_s, aborted)
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(watch.look)
+                    group.start_soon(self._tell, output, told)
+                    await self._read(process, reading, output, group)
+                    group.cancel_scope.cancel()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await watch.end(wait=process.returncode is None)
+                    output.close()
         finally:
-            with anyio.CancelScope(shield=True):
-                await watch.end(wait=process.returncode is None)
-                output.close()
+            os.close(reading)
         text, invalid = decoded(output.tail())
         code = None if watch.timed_out or watch.was_aborted else process.returncode
         return Outcome(code, text, output.bytes, output.file, invalid, watch.timed_out, watch.was_aborted)
 
-    async def _read(self, process: anyio.abc.Process, output: _Output, group: anyio.abc.TaskGroup) -> None:
+    async def _started(self, command: str, writing: int) -> anyio.abc.Process:
+        try:
+            return await anyio.open_process(
+                [self.program, "-c", command],
+                stdin=DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                cwd=self.folder,
+                env=self.environ,
+                start_new_session=True,
+            )
+        finally:
+            os.close(writing)
+
+    async def _read(
+        self, process: anyio.abc.Process, reading: int, output: _Output, group: anyio.abc.TaskGroup
+    ) -> None:
         """Read until the command has ended and its output has, too; what it left running may hold that open."""
-        assert process.stdout is not None
         ended = anyio.CancelScope()
 
         async def wait() -> None:
@@ -146,9 +159,13 @@ class Shell:
             ended.deadline = anyio.current_time() + _GRACE_S
 
         group.start_soon(wait)
-        with ended, suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+        with ended:
             while True:
-                output.take(await process.stdout.receive(_CHUNK))
+                await anyio.wait_readable(reading)
+                piece = os.read(reading, _CHUNK)
+                if not piece:
+                    break
+                output.take(piece)
         await process.wait()
 
     async def _tell(self, output: _Output, told: Callable[[str], object]) -> None:
