@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Final, final
 
@@ -13,7 +12,8 @@ from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
 from turnwheel_adapters.apis.blocks import TRUNCATED, Blocks, aborted, failed, frame_of, ids_in, tokens, usage
-from turnwheel_adapters.apis.chat.calls import Calls
+from turnwheel_adapters.apis.chat.calls import Calls, is_blank
+from turnwheel_adapters.apis.chat.details import Details
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
 from turnwheel_adapters.apis.failures import Broken, Failure
@@ -39,7 +39,12 @@ _FILTERED: Final = Failure(
     "the provider's content filter cut the answer off; say it differently, or choose another model",
     code="content_filter",
 )
-_MERGED: Final = ("text", "summary", "data")
+_LATE: Final = Failure(
+    "protocol",
+    "the server changed the arguments of a call after it had said that the answer was finished; try again",
+    retryable=True,
+    code="late_arguments",
+)
 
 _aborted: Final = aborted
 
@@ -56,11 +61,11 @@ class ChatDecoder:
         self._provider = target.provider
         self._frame = frame_of(target)
         self._blocks = Blocks(ids_in(request))
-        self._calls = Calls(self._blocks)
+        self._details = Details()
+        self._calls = Calls(self._blocks, self._details)
         self._begun = False
         self._kind = ""
         self._number = 0
-        self._details: dict[tuple[Json, str], dict[str, Json]] = {}
         self._usage: Usage | None = None
         self._stop: StopReason = "stop"
         self._failure: Failure | None = None
@@ -70,15 +75,17 @@ class ChatDecoder:
         if event.data.strip() == DONE:
             if not self.finished:
                 self._finish("stop")
+            self._turn_to("")
+            self._settle()
             self.over = True
             return self._blocks.take()
         data = object_of(event)
-        if not self._begun:
-            self._begin(data)
+        self._identify(data)
         choice = next(iter(objects(data, "choices")), {})
         for usage_ in (data.get("usage"), part(data, "x_groq").get("usage"), choice.get("usage")):
             self._take_usage(usage_)
-        if (error := data.get("error") or choice.get("error")) or event.name == "error":
+        error = data.get("error") or choice.get("error")
+        if error or "error" in (event.name, data.get("object"), data.get("type")):
             self.over = True
             raise Broken(from_json({"error": error} if error else data, provider=self._provider))
         self._take(part(choice, "delta"))
@@ -88,6 +95,8 @@ class ChatDecoder:
 
     def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
         """Return the message."""
+        if self.finished and failure is None and not aborted:
+            self._settle()
         content = tuple(self._detailed())
         message = evolve(self._frame, content=content, usage=self._usage or self._frame.usage)
         if aborted:
@@ -102,12 +111,15 @@ class ChatDecoder:
 
     # --- a chunk ----------------------------------------------------------------------------------------------------
 
-    def _begin(self, data: Mapping[str, Json]) -> None:
-        self._begun = True
-        self._frame = evolve(
-            self._frame, response_id=text(data, "id") or None, response_model=text(data, "model") or None
-        )
-        self._blocks.tell(Started(self._frame))
+    def _identify(self, data: Mapping[str, Json]) -> None:
+        """Take id and model from the first chunk that tells them, which with Azure is not the first of all."""
+        known = self._frame.response_id, self._frame.response_model
+        told = known[0] or text(data, "id") or None, known[1] or text(data, "model") or None
+        if told != known:
+            self._frame = evolve(self._frame, response_id=told[0], response_model=told[1])
+        if not self._begun:
+            self._begun = True
+            self._blocks.tell(Started(self._frame))
 
     def _take_usage(self, told: Json) -> None:
         if not isinstance(told, dict) or not told:
@@ -135,14 +147,17 @@ class ChatDecoder:
         for each in objects(delta, "content"):
             self._part(each)
         if refusal := text(delta, "refusal"):
-            self._say("text", refusal)
+            self._say("refusal", refusal)
             self._blocks.note(self._key, "refusal", True)
         for call in objects(delta, "tool_calls"):
+            self._call(call)
+        # The form before tool_calls: there is one call, without an id.
+        self._call({"index": 0, "function": part(delta, "function_call")})
+
+    def _call(self, call: dict[str, Json]) -> None:
+        if not is_blank(call):
             self._turn_to("call")
             self._calls.take(call)
-        if function := part(delta, "function_call"):
-            self._turn_to("call")
-            self._calls.take_legacy(function)
 
     def _part(self, each: dict[str, Json]) -> None:
         """Take a part of a content that is a list, as Mistral's."""
@@ -163,18 +178,7 @@ class ChatDecoder:
         if thought:
             self._blocks.seal(self._key, field)
         for entry in entries:
-            self._detail(entry)
-
-    def _detail(self, entry: dict[str, Json]) -> None:
-        """Keep an entry of reasoning_details: with the call that it belongs to, else merged with those before it."""
-        if text(entry, "type") == "reasoning.encrypted" and self._calls.sign(text(entry, "id"), _json(entry)):
-            return
-        kept = self._details.setdefault((entry.get("index"), text(entry, "type")), {})
-        for name, value in entry.items():
-            if name in _MERGED and isinstance(value, str):
-                kept[name] = kept.get(name, "") + value
-            elif value is not None or name not in kept:
-                kept[name] = value
+            self._details.take(entry)
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
@@ -185,7 +189,7 @@ class ChatDecoder:
     def _say(self, kind: str, delta: str) -> None:
         if delta:
             self._turn_to(kind)
-            (self._blocks.text if kind == "text" else self._blocks.thinking)(self._key, delta)
+            (self._blocks.thinking if kind == "thinking" else self._blocks.text)(self._key, delta)
 
     def _turn_to(self, kind: str) -> None:
         """Begin a block of another kind. Calls stay open, since they may come in turns."""
@@ -195,10 +199,12 @@ class ChatDecoder:
             self._kind = kind
 
     def _finish(self, reason: str) -> None:
-        self.finished = True
+        first, self.finished = not self.finished, True
         if reason in _STOPS:
             self._stop = _STOPS[reason]
-            self._calls.close(cut=self._stop == "length")
+            # Some servers give a reason in every chunk: to read all calls anew each time would cost the square.
+            if first:
+                self._calls.close(cut=self._stop == "length", last=False)
         elif reason == "content_filter":
             self._failure = _FILTERED
         else:
@@ -206,16 +212,22 @@ class ChatDecoder:
                 "protocol", f"the answer ended for a reason that is not known ({reason}); try again", code=reason
             )
 
+    def _settle(self) -> None:
+        """Take the calls as they are, since nothing more can come."""
+        if self._failure is None:
+            self._calls.close(cut=self._stop == "length", last=True)
+            if self._calls.contradicted:
+                self._failure = _LATE
+
     def _detailed(self) -> Iterator[Content]:
-        """Yield the content; the first thinking keeps the details of all."""
-        details = [self._details[key] for key in self._details]
-        for block in self._blocks.content():
+        """Yield the content. The first thinking keeps the details of all; where there is none, an empty one does."""
+        details = self._details.without(self._calls.signed)
+        blocks = self._blocks.content()
+        if details and not any(isinstance(block, ThinkingContent) for block in blocks):
+            yield ThinkingContent("", "reasoning_details", extra={DETAILS: details})
+        for block in blocks:
             if details and isinstance(block, ThinkingContent):
                 yield evolve(block, extra={**block.extra, DETAILS: details})
                 details = []
             else:
                 yield block
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
