@@ -37,7 +37,8 @@ class Compat:
     """How an openai-chat server is asked to think: reasoning_effort, reasoning.effort, thinking.type, enable_thinking,
     by the choice of the model, or not at all."""
     reasoning_back: Literal["reasoning_content", "reasoning", "reasoning_details"] | None = None
-    """The field in which thinking goes back to the server that sent it; None: it does not."""
+    """The field in which thinking goes back to the server that sent it; None: it does not. An answer with calls has
+    reasoning_content even where there is no thinking, since servers that want it refuse calls without it."""
     tool_ids: Literal["openai", "mistral", "any"] = "openai"
     """Which ids of calls are taken: up to 40 of [A-Za-z0-9_-]; exactly 9 of [A-Za-z0-9]; whatever there is."""
     wants_tool_name: bool = False

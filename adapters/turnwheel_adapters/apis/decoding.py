@@ -34,10 +34,13 @@ class AnswerDecoder:
         self._frame = frame_of(target)
 
     def begin(self, id_: str, model: str) -> None:
-        """Tell that the answer begins, with the response's id and model where the server says them; the first time."""
+        """Tell that the answer begins, once. Id and model are the first that the server tells, then or later."""
+        known = self._frame.response_id, self._frame.response_model
+        told = known[0] or id_ or None, known[1] or model or None
+        if told != known:
+            self._frame = evolve(self._frame, response_id=told[0], response_model=told[1])
         if not self.begun:
             self.begun = True
-            self._frame = evolve(self._frame, response_id=id_ or None, response_model=model or None)
             self.blocks.tell(Started(self._frame))
 
     def content(self) -> Iterable[Content]:

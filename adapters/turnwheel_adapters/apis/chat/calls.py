@@ -11,18 +11,24 @@ from attrs import define, field
 from turnwheel.messages import Json
 from turnwheel_adapters.apis.arguments import final_arguments
 from turnwheel_adapters.apis.blocks import Blocks
+from turnwheel_adapters.apis.chat.details import Details
 from turnwheel_adapters.apis.chunks import part, text
 
 
 @define(eq=False)
 class _Call:
-    """One call. `pieces` are its arguments as they came; it is `open` once its block has begun."""
+    """One call. `pieces` are its arguments as they came; it is `open` once its block has begun.
+
+    `given` are the arguments with which its block was closed, None while it is not.
+    """
 
     id: str = ""
     name: str = ""
     pieces: list[str] = field(factory=list)
     whole: dict[str, Json] | None = None
     open: bool = False
+    given: Json = None
+    late: bool = False
 
     def named(self, piece: str) -> None:
         """Take a name, or a piece of one: a repeated one says nothing new, a longer one takes its place."""
@@ -31,6 +37,13 @@ class _Call:
         elif not self.name.startswith(piece):
             self.name += piece
 
+    def read(self) -> tuple[Json, str | None]:
+        """Return the arguments as final_arguments does."""
+        if self.whole is not None:
+            return self.whole, None
+        resent = _resent(self.pieces)
+        return (resent, None) if resent is not None else final_arguments("".join(self.pieces))
+
 
 @final
 @define
@@ -38,12 +51,17 @@ class Calls:
     """All calls of an answer, by their index where the server gives one."""
 
     blocks: Blocks
+    details: Details
+    signed: set[str] = field(factory=set, init=False)
+    """The server's ids of the calls that have got their entry of the details as signature."""
     _calls: list[_Call] = field(factory=list, init=False)
     _by_index: dict[int, _Call] = field(factory=dict, init=False)
     _by_id: dict[str, _Call] = field(factory=dict, init=False)
 
-    def __bool__(self) -> bool:
-        return bool(self._calls)
+    @property
+    def contradicted(self) -> bool:
+        """Whether what came after a call had been said to be whole makes other arguments of it."""
+        return any(call.late and call.read() != (call.given, None) for call in self._calls)
 
     def take(self, data: dict[str, Json]) -> None:
         """Take an entry of tool_calls. Its block opens with the first of its arguments, when the name is known."""
@@ -57,33 +75,34 @@ class Calls:
             arguments = json.dumps(arguments, ensure_ascii=False)
         if isinstance(arguments, str) and arguments:
             call.pieces.append(arguments)
+            call.late = call.given is not None
+            if call.late:
+                return
             if call.open:
                 self.blocks.arguments(call, arguments)
             elif call.name:
                 self._open(call)
 
-    def take_legacy(self, data: dict[str, Json]) -> None:
-        """Take a function_call, the form before tool_calls: there is one, without an id."""
-        self.take({"index": 0, "function": data})
+    def close(self, *, cut: bool, last: bool) -> None:
+        """Say that all calls are whole whose arguments can be read.
 
-    def sign(self, id_: str, signature: str) -> bool:
-        """Give the call of that id a signature; say False where there is no such call."""
-        call = self._by_id.get(id_)
-        if call is None:
-            return False
-        self._open(call)
-        self.blocks.seal(call, signature)
-        return True
-
-    def close(self, *, cut: bool) -> None:
-        """Say that all calls are whole; where the answer was `cut` off, only those whose arguments can be read."""
+        At the `last`, when nothing more can come, the others are whole as well, unless the answer was `cut` off.
+        """
         for call in self._calls:
-            arguments = call.whole if call.whole is not None else _resent(call.pieces)
-            said = "".join(call.pieces)
-            if cut and arguments is None and (not said.strip() or final_arguments(said)[1] is not None):
+            if call.given is not None:
                 continue
-            self._open(call)
-            self.blocks.close(call, arguments)
+            arguments, error = call.read()
+            readable = error is None and (call.whole is not None or any(map(str.strip, call.pieces)))
+            if readable or (last and not cut):
+                self._close(call, arguments, error)
+
+    def _close(self, call: _Call, arguments: Json, error: str | None) -> None:
+        self._open(call)
+        if signature := self.details.sealed(call.id):
+            self.blocks.seal(call, signature)
+            self.signed.add(call.id)
+        call.given = arguments
+        self.blocks.close(call, arguments if error is None else None)
 
     def _open(self, call: _Call) -> None:
         if not call.open:
@@ -110,6 +129,12 @@ class Calls:
         if id_:
             return self._by_id.get(id_)
         return self._calls[-1] if self._calls and not name else None
+
+
+def is_blank(data: dict[str, Json]) -> bool:
+    """Say whether an entry of tool_calls says nothing, as some servers send one beside a text."""
+    function = part(data, "function")
+    return not (text(data, "id") or text(function, "name") or function.get("arguments"))
 
 
 def _resent(pieces: list[str]) -> dict[str, Json] | None:

@@ -152,11 +152,21 @@ def _thoughts(message: AssistantMessage, compat: Compat) -> Part:
     thoughts = [block for block in message.content if isinstance(block, ThinkingContent)]
     if compat.reasoning_back == "reasoning_details":
         details = [entry for block in thoughts for entry in block.extra.get(DETAILS, ())]
-        details += [json.loads(call.thought_signature) for call in message.tool_calls if call.thought_signature]
+        details += filter(None, map(_detail, message.tool_calls))
         return {"reasoning_details": details} if details else {}
-    if compat.reasoning_back is None or not thoughts:
-        return {}
-    return {compat.reasoning_back: "".join(block.thinking for block in thoughts)}
+    said = "".join(block.thinking for block in thoughts)
+    # Servers that want reasoning_content refuse calls without it, as those are that another model has made.
+    wanted = compat.reasoning_back == "reasoning_content" and message.tool_calls
+    return {compat.reasoning_back: said} if compat.reasoning_back is not None and (said or wanted) else {}
+
+
+def _detail(call: ToolCall) -> Part | None:
+    """Return the entry of reasoning_details that signs a call; None where its signature is something else."""
+    try:
+        entry = json.loads(call.thought_signature or "")
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
 
 
 def _result(message: ToolResultMessage, compat: Compat) -> tuple[Part, list[Part]]:
@@ -173,7 +183,7 @@ def _result(message: ToolResultMessage, compat: Compat) -> tuple[Part, list[Part
 
 def _mark(messages: Sequence[Part]) -> None:
     """Mark system prompt and last user message for a server that hands the marks on to Anthropic."""
-    system = [message for message in messages[:1] if message["role"] != "user"]
+    system = [message for message in messages[:1] if message["role"] in ("system", "developer")]
     users = [message for message in messages if message["role"] == "user"][-1:]
     for message in (*system, *users):
         if isinstance(message["content"], str):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Final, final
 
 from attrs import evolve
 
-from turnwheel.messages import Content, Json, StopReason, ThinkingContent
+from turnwheel.messages import AssistantMessage, Content, Json, StopReason, ThinkingContent
 from turnwheel.requests import ModelRequest
 from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
 from turnwheel_adapters.apis.blocks import tokens, usage
-from turnwheel_adapters.apis.chat.calls import Calls
+from turnwheel_adapters.apis.chat.calls import Calls, is_blank
+from turnwheel_adapters.apis.chat.details import Details
 from turnwheel_adapters.apis.chunks import DONE, object_of, objects, part, text
 from turnwheel_adapters.apis.classify import from_json
 from turnwheel_adapters.apis.decoding import AnswerDecoder
@@ -40,7 +40,12 @@ _FILTERED: Final = Failure(
     "the provider's content filter cut the answer off; say it differently, or choose another model",
     code="content_filter",
 )
-_MERGED: Final = ("text", "summary", "data")
+_LATE: Final = Failure(
+    "protocol",
+    "the server changed the arguments of a call after it had said that the answer was finished; try again",
+    retryable=True,
+    code="late_arguments",
+)
 
 
 @final
@@ -49,16 +54,18 @@ class ChatDecoder(AnswerDecoder):
 
     def __init__(self, request: ModelRequest, target: Target) -> None:
         super().__init__(request, target)
-        self._calls = Calls(self.blocks)
+        self._details = Details()
+        self._calls = Calls(self.blocks, self._details)
         self._kind = ""
         self._number = 0
-        self._details: dict[tuple[Json, str], dict[str, Json]] = {}
 
     def feed(self, event: ServerEvent) -> list[Started | Delta]:
         """Take a chunk. Raises Broken for an error object, and for what is no JSON object."""
         if event.data.strip() == DONE:
             if not self.finished:
                 self._finish("stop")
+            self._turn_to("")
+            self._settle()
             self.over = True
             return self.blocks.take()
         data = object_of(event)
@@ -66,13 +73,20 @@ class ChatDecoder(AnswerDecoder):
         choice = next(iter(objects(data, "choices")), {})
         for usage_ in (data.get("usage"), part(data, "x_groq").get("usage"), choice.get("usage")):
             self._take_usage(usage_)
-        if (error := data.get("error") or choice.get("error")) or event.name == "error":
+        error = data.get("error") or choice.get("error")
+        if error or "error" in (event.name, data.get("object"), data.get("type")):
             self.over = True
             raise Broken(from_json({"error": error} if error else data, provider=self.provider))
         self._take(part(choice, "delta"))
         if reason := text(choice, "finish_reason"):
             self._finish(reason)
         return self.blocks.take()
+
+    def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
+        """Return the message."""
+        if self.finished and failure is None and not aborted:
+            self._settle()
+        return super().end(failure, aborted=aborted)
 
     # --- a chunk ----------------------------------------------------------------------------------------------------
 
@@ -102,14 +116,17 @@ class ChatDecoder(AnswerDecoder):
         for each in objects(delta, "content"):
             self._part(each)
         if refusal := text(delta, "refusal"):
-            self._say("text", refusal)
+            self._say("refusal", refusal)
             self.blocks.note(self._key, "refusal", True)
         for call in objects(delta, "tool_calls"):
+            self._call(call)
+        # The form before tool_calls: there is one call, without an id.
+        self._call({"index": 0, "function": part(delta, "function_call")})
+
+    def _call(self, call: dict[str, Json]) -> None:
+        if not is_blank(call):
             self._turn_to("call")
             self._calls.take(call)
-        if function := part(delta, "function_call"):
-            self._turn_to("call")
-            self._calls.take_legacy(function)
 
     def _part(self, each: dict[str, Json]) -> None:
         """Take a part of a content that is a list, as Mistral's."""
@@ -130,18 +147,7 @@ class ChatDecoder(AnswerDecoder):
         if thought:
             self.blocks.seal(self._key, field)
         for entry in entries:
-            self._detail(entry)
-
-    def _detail(self, entry: dict[str, Json]) -> None:
-        """Keep an entry of reasoning_details: with the call that it belongs to, else merged with those before it."""
-        if text(entry, "type") == "reasoning.encrypted" and self._calls.sign(text(entry, "id"), _json(entry)):
-            return
-        kept = self._details.setdefault((entry.get("index"), text(entry, "type")), {})
-        for name, value in entry.items():
-            if name in _MERGED and isinstance(value, str):
-                kept[name] = kept.get(name, "") + value
-            elif value is not None or name not in kept:
-                kept[name] = value
+            self._details.take(entry)
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
@@ -152,7 +158,7 @@ class ChatDecoder(AnswerDecoder):
     def _say(self, kind: str, delta: str) -> None:
         if delta:
             self._turn_to(kind)
-            (self.blocks.text if kind == "text" else self.blocks.thinking)(self._key, delta)
+            (self.blocks.thinking if kind == "thinking" else self.blocks.text)(self._key, delta)
 
     def _turn_to(self, kind: str) -> None:
         """Begin a block of another kind. Calls stay open, since they may come in turns."""
@@ -162,10 +168,12 @@ class ChatDecoder(AnswerDecoder):
             self._kind = kind
 
     def _finish(self, reason: str) -> None:
-        self.finished = True
+        first, self.finished = not self.finished, True
         if reason in _STOPS:
             self.stop = _STOPS[reason]
-            self._calls.close(cut=self.stop == "length")
+            # Some servers give a reason in every chunk: to read all calls anew each time would cost the square.
+            if first:
+                self._calls.close(cut=self.stop == "length", last=False)
         elif reason == "content_filter":
             self.failure = _FILTERED
         else:
@@ -173,16 +181,22 @@ class ChatDecoder(AnswerDecoder):
                 "protocol", f"the answer ended for a reason that is not known ({reason}); try again", code=reason
             )
 
+    def _settle(self) -> None:
+        """Take the calls as they are, since nothing more can come."""
+        if self.failure is None:
+            self._calls.close(cut=self.stop == "length", last=True)
+            if self._calls.contradicted:
+                self.failure = _LATE
+
     def content(self) -> Iterator[Content]:
-        """Yield the content; the first thinking keeps the details of all."""
-        details = [self._details[key] for key in self._details]
-        for block in self.blocks.content():
+        """Yield the content. The first thinking keeps the details of all; where there is none, an empty one does."""
+        details = self._details.without(self._calls.signed)
+        blocks = self.blocks.content()
+        if details and not any(isinstance(block, ThinkingContent) for block in blocks):
+            yield ThinkingContent("", "reasoning_details", extra={DETAILS: details})
+        for block in blocks:
             if details and isinstance(block, ThinkingContent):
                 yield evolve(block, extra={**block.extra, DETAILS: details})
                 details = []
             else:
                 yield block
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
