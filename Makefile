@@ -14,7 +14,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## run the agent on a real task: no key, no network
-	$(BIN)/turnwheel run --model demo "read engine/turnwheel/__init__.py and README.md and tell me how long they are"
+	$(BIN)/turnwheel run --model demo "list docs/, which files are *.toml, search for decides_to_stop in engine, and read \
+	engine/turnwheel/__init__.py and README.md and tell me how long they are"
 
 test: $(READY) ## the whole suite, the same every time (ARGS="-k table" narrows it)
 	$(BIN)/pytest $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, final
@@ -124,9 +125,15 @@ class Lister:
 def folder_in(root: Root, given: str) -> Path:
     """Return the folder that a model means. Raises ToolError where there is no such folder inside of the root."""
     folder = root.locate(given)
-    if folder.is_dir():
+    try:
+        mode = folder.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        raise ToolError(f"{root.name(folder)} cannot be looked at: {getattr(error, 'strerror', error)}.") from error
+    if mode is not None and stat.S_ISDIR(mode):
         return folder
-    if folder.exists():
+    if mode is not None:
         raise ToolError(f"{root.name(folder)} is a file, and not a folder.")
     hints = root.similar(folder)
     raise ToolError(f"{root.name(folder)} does not exist." + (f" Similar: {', '.join(hints)}" if hints else ""))

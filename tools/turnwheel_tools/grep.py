@@ -80,6 +80,13 @@ class _Hit:
     matches: bool
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def _program(name: str | None) -> str | None:
     return shutil.which(name) if name is not None else None
 
@@ -99,7 +106,7 @@ class Searcher:
         del call_id, report
         given = arguments.get("path", ".")
         place = self.root.locate(given)
-        if not place.is_file():
+        if not _is_file(place):
             place = folder_in(self.root, given)
         asked = _Asked(
             arguments["pattern"],

@@ -16,6 +16,7 @@ from turnwheel.tool import Tool
 from turnwheel_tools.contract import Aborted, ToolError, check_abort, text_result
 from turnwheel_tools.define import define
 from turnwheel_tools.limits import MAX_BYTES, MAX_LINES, truncate_head
+from turnwheel_tools.opening import open_inside
 from turnwheel_tools.paths import Root
 from turnwheel_tools.traits import with_traits
 
@@ -84,7 +85,7 @@ class Reader:
         name = self.root.name(path)
         try:
             size = self._size_of_regular(path, name)
-            with path.open("rb") as file:
+            with open_inside(self.root, path) as file:
                 return _read(_File(name, size, file), arguments.get("offset", 1), arguments.get("limit"), aborted)
         except PermissionError as error:
             raise ToolError(f"There is no permission to read {name}.") from error

@@ -7,16 +7,17 @@ or what annotated-types has). A default makes a parameter optional.
 
 from __future__ import annotations
 
-import enum
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, Final, NewType, final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, NewType, final, get_args, get_origin, get_type_hints, is_typeddict
 
 import docstring_parser
 import msgspec
 from attrs import frozen
 from cattrs import BaseValidationError, Converter, transform_error
+from cattrs.errors import StructureHandlerNotFoundError
+from cattrs.strategies import configure_union_passthrough
 
 from turnwheel.messages import Json
 from turnwheel_tools.contract import Aborted, ToolError
@@ -53,7 +54,10 @@ class Signature:
 def signature_of(function: Callable[..., Any]) -> Signature:
     """Return the signature of a function. Raises TypeError, naming the parameter, for what no schema can say."""
     target: Any = function if inspect.isroutine(function) else type(function).__call__
-    hints = get_type_hints(target, include_extras=True)
+    try:
+        hints = get_type_hints(target, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"a type in the signature is not known where the function stands: {error}") from error
     told = docstring_parser.parse(inspect.getdoc(function) or "")
     abouts = {param.arg_name: param.description for param in told.params if param.description}
     properties: dict[str, Json] = {}
@@ -134,6 +138,7 @@ def _closed_parts(name: str, part: Json) -> Json:
 
 
 _NO_JSON: Final = object()
+_AS_THEY_ARE: Final = (str, int, bool, type(None))
 
 
 def _plain(default: Any) -> Json:
@@ -147,12 +152,16 @@ def _plain(default: Any) -> Json:
 @cache
 def _converter() -> Converter:
     converter = Converter(forbid_extra_keys=True)
+
+    def typed_dict(value: Any, kind: Any) -> Any:
+        hints = get_type_hints(kind)
+        return {name: converter.structure(part, hints.get(name, Any)) for name, part in value.items()}
+
     # The schema has checked what a value is; cattrs would make a text of anything.
-    for kind in (str, int, float, bool):
-        converter.register_structure_hook(kind, lambda value, kind: kind(value) if kind is float else value)
-    converter.register_structure_hook_func(
-        lambda kind: isinstance(kind, type) and issubclass(kind, enum.Enum), lambda value, kind: kind(value)
-    )
+    converter.register_structure_hook_func(lambda kind: kind in _AS_THEY_ARE, lambda value, _: value)
+    converter.register_structure_hook_func(lambda kind: kind is float, lambda value, _: float(value))
+    converter.register_structure_hook_func(is_typeddict, typed_dict)
+    configure_union_passthrough(str | int | float | bool | None, converter)
     return converter
 
 
@@ -161,5 +170,5 @@ def _structured(name: str, value: Json, hint: Any) -> Any:
         return _converter().structure(value, hint)
     except BaseValidationError as error:
         raise ToolError("; ".join(transform_error(error, path=name))) from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, StructureHandlerNotFoundError) as error:
         raise ToolError(f"{name}: {error}") from error
