@@ -130,7 +130,7 @@ class AnthropicDecoder(AnswerDecoder):
             self.stop = _STOPS[reason]
         elif reason:
             unknown = f"the answer ended for a reason that is not known ({reason}); try again"
-            self.failure = _FAILURES.get(reason) or Failure("protocol", unknown, code=reason)
+            self.failure = _FAILURES.get(reason) or Failure("protocol", unknown, retryable=True, code=reason)
 
     def _message_stop(self, data: dict[str, Json]) -> None:
         self.finished = self.over = True

@@ -178,7 +178,10 @@ class ChatDecoder(AnswerDecoder):
             self.failure = _FILTERED
         else:
             self.failure = Failure(
-                "protocol", f"the answer ended for a reason that is not known ({reason}); try again", code=reason
+                "protocol",
+                f"the answer ended for a reason that is not known ({reason}); try again",
+                retryable=True,
+                code=reason,
             )
 
     def _settle(self) -> None:

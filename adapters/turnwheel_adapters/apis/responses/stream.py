@@ -72,6 +72,7 @@ class ResponsesDecoder(AnswerDecoder):
             self.failure = Failure(
                 "protocol",
                 f"the response is incomplete for a reason that is not known: {reason}; try again",
+                retryable=True,
                 code=reason,
             )
 

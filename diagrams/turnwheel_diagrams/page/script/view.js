@@ -69,7 +69,9 @@ class View {
     const facts = [header.dialect, `model ${header.model}`, `thinking ${header.thinking_level}`, tools, began];
     const letter = this.run.data.runs.length > 1 ? make("b", {}, `${this.key.toUpperCase()} `) : "";
     part(this.root, "name").append(letter, this.run.name);
-    part(this.root, "facts").textContent = facts.filter(Boolean).join(" · ");
+    // Each in a box of its own, so that one whose text turns the direction of writing does not turn the next.
+    const boxes = facts.filter(Boolean).map((fact, at) => [at ? " · " : null, make("bdi", {}, fact)]);
+    part(this.root, "facts").replaceChildren(...boxes.flat().filter(Boolean));
     const note = part(this.root, "note");
     if (torn !== null) note.textContent = `Line ${torn} of the recording is torn and left out: it breaks off there.`;
     else if (last < 0) note.textContent = "The recording holds no entry.";
