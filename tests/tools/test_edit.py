@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import stat
 from pathlib import Path
 
@@ -143,6 +144,14 @@ class TestEdit:
         (tmp_path / "a.py").write_text("import os\n\n\ndef login(user,  password):\n    return None\n")
         with pytest.raises(ToolError, match=r"nearest is in line 4:\ndef login\(user,  password\):"):
             edit(tmp_path, "a.py", ("def login(user, password):", "x"))
+
+    @pytest.mark.parametrize("name", ["edit", "write"])
+    def test_a_pipe(self, tmp_path: Path, name: str) -> None:
+        """What is no regular file is neither waited for nor replaced."""
+        os.mkfifo(tmp_path / "pipe")
+        more = {"oldText": "a", "newText": "b"} if name == "edit" else {"content": "x"}
+        with pytest.raises(ToolError, match="regular file"):
+            call(coding_tools(tmp_path, [name])[0], path="pipe", **more)
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         """A file that is not there is told of with what has a similar name."""

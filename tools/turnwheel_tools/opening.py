@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -61,16 +62,24 @@ def _moved(at: int, name: str, error: OSError) -> Exception:
 
 
 def open_inside(root: Root, path: Path) -> BinaryIO:
-    """Open a file to read. Raises OSError, and ToolError where it has become a link."""
+    """Open a regular file to read. Raises OSError, and ToolError where it is another thing or has become a link."""
     with folder_of(root, path) as (folder, name):
-        flags = os.O_RDONLY | (os.O_NOFOLLOW if folder is not None else 0)
+        # Without waiting: opening a pipe would, until somebody writes to it.
+        flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags |= os.O_NOFOLLOW if folder is not None else 0
         try:
-            number = os.open(name, flags | getattr(os, "O_CLOEXEC", 0), dir_fd=folder)
+            number = os.open(name, flags, dir_fd=folder)
         except OSError as error:
             if folder is not None and path.is_symlink():
                 raise ToolError(f"{root.name(path)} has become a link meanwhile, so it is not followed.") from error
             raise
-    return os.fdopen(number, "rb")
+    mode = os.fstat(number).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(number, "rb")
+    os.close(number)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    raise ToolError(f"{root.name(path)} is not a regular file (but a device, a pipe or a socket), so it is not opened.")
 
 
 def replace_inside(root: Root, path: Path, content: bytes) -> bool:
@@ -108,5 +117,7 @@ def _mode_of(name: str, folder: int | None) -> int | None:
     if stat.S_ISLNK(status.st_mode):
         raise ToolError(f"{name} has become a link meanwhile, so it is not written.")
     if not stat.S_ISREG(status.st_mode):
-        raise IsADirectoryError(21, "Is a directory" if stat.S_ISDIR(status.st_mode) else "It is no regular file")
+        raise IsADirectoryError(
+            errno.EISDIR, "Is a directory" if stat.S_ISDIR(status.st_mode) else "It is no regular file"
+        )
     return stat.S_IMODE(status.st_mode)

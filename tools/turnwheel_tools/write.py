@@ -70,7 +70,8 @@ class Writer:
             raise ToolError(f"The content has a character that UTF-8 lacks, at {error.start}.") from error
         new = put(self.root, path, raw)
         lines = content.count("\n") + (not content.endswith("\n") and bool(content))
-        done = f"{'Created' if new else 'Replaced'} {name}: {lines:,} lines, {len(raw):,} bytes."
+        size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(raw):,} byte{'' if len(raw) == 1 else 's'}"
+        done = f"{'Created' if new else 'Replaced'} {name}: {size}."
         return text_result(done, details={"path": name, "bytes": len(raw), "lines": lines, "created": new})
 
 
