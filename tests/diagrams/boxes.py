@@ -33,11 +33,6 @@ class Laid(NamedTuple):
     others: list[Box]
     lines: list[tuple[float, float]]
 
-    @property
-    def pixels(self) -> float:
-        """The width on a screen, in CSS pixels: 96 to the inch, where a point is 1/72."""
-        return self.width * 96 / 72
-
 
 def laid(dot: str) -> Laid:
     """Lay a graph in DOT out."""
