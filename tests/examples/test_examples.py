@@ -33,6 +33,13 @@ assistant   It is in 41…42.
 toolResult  41 is too low
 assistant   It is 42.
 """,
+    "coding_agent": """\
+read  ok: print("Hello, world")
+edit  ok: greet.py is changed: 1 edit.
+bash  ok: Good morning, world
+write error: Not allowed: README.md may not be changed; only *.py may.
+The greeting is changed; README.md may not be touched.
+""",
     "direct_call": """\
 'Brot'
 ' und'
