@@ -72,6 +72,9 @@ class Decoder(Protocol):
         Raises Broken for what ends the answer: an error event, or a chunk that is not what the API says.
         """
 
+    def close(self) -> Iterable[Started | Delta]:
+        """Return the steps that are left when nothing more comes: the ends of what was said, and of whole calls."""
+
     def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
         """Return the message, with what has arrived.
 

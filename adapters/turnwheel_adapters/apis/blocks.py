@@ -163,6 +163,12 @@ class Blocks:
             _read_arguments(block, arguments)
         self._steps.append(_END[block.kind](block))
 
+    def close_said(self) -> None:
+        """Say that all open texts and thoughts are whole: nothing more comes of them."""
+        for key, block in tuple(self._open.items()):
+            if block.kind != "call":
+                self.close(key)
+
     def close_all(self) -> None:
         """Say that all open blocks are whole."""
         for key in tuple(self._open):

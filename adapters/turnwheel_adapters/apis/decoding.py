@@ -8,7 +8,7 @@ from attrs import evolve
 
 from turnwheel.messages import AssistantMessage, Content, StopReason, Usage
 from turnwheel.requests import ModelRequest
-from turnwheel.stream import Started
+from turnwheel.stream import Delta, Started
 from turnwheel_adapters.apis.api import Target
 from turnwheel_adapters.apis.blocks import Blocks, ended, frame_of, ids_in
 from turnwheel_adapters.apis.failures import Failure
@@ -42,6 +42,11 @@ class AnswerDecoder:
         if not self.begun:
             self.begun = True
             self.blocks.tell(Started(self._frame))
+
+    def close(self) -> Iterable[Started | Delta]:
+        """Return the steps by which open texts and thoughts end with the answer (see Decoder.close)."""
+        self.blocks.close_said()
+        return self.blocks.take()
 
     def content(self) -> Iterable[Content]:
         """Return the content as it is by now."""

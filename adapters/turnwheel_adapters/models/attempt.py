@@ -44,7 +44,7 @@ class Attempt:
         self.content = False
         """Whether any of the answer's content arrived."""
         self.held: list[Step] = []
-        """Steps that wait for content, since a request that is sent again begins only once."""
+        """Steps that wait for content, since a request that is sent again begins only once; at the end those left."""
         self._wire = wire
         self._request = request
         self._guard = guard
@@ -100,6 +100,8 @@ class Attempt:
         if failure is not None:
             scrub = self._secrets.scrubbed
             failure = evolve(failure, text=scrub(failure.text), code=failure.code and scrub(failure.code))
+        else:
+            self.held += self._decoder.close()
         message = self._decoder.end(failure)
         if message.error_message is not None:
             message = evolve(message, error_message=self._secrets.scrubbed(message.error_message))

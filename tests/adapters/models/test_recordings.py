@@ -144,6 +144,20 @@ class TestWhole:
             assert failure.retry_after_ms in alt.get("retryAfterMs", [play.expect["retryAfterMs"]]), play.name
 
 
+class TestSteps:
+    @within(LONGEST_S)
+    async def test_every_block_ends(self) -> None:
+        """Of an answer that ends well each block that was opened ends, whether its server said so or not."""
+        opened, ended = ("text_start", "thinking_start", "toolcall_start"), ("text_end", "thinking_end", "toolcall_end")
+        plays = [play for play in streams() if play.expect["stopReason"] in ("stop", "toolUse")]
+        with serving(*(Answer(play.raw) for play in plays)) as server:
+            for play in plays:
+                model = HttpModel(play.target(server.url), play.codec, "key", retries=Retries(most=0))
+                kinds = [step.type async for step in model(ModelRequest("model"), AbortSignal())]
+                counts = [sum(map(kinds.count, names)) for names in (opened, ended)]
+                assert counts[0] == counts[1], play.name
+
+
 class TestCut:
     @within(LONGEST_S)
     async def test_at_random_places(self) -> None:

@@ -58,6 +58,11 @@ class TinyDecoder:
             self.finished = True
         return self._blocks.take()
 
+    def close(self) -> Iterable[Started | Delta]:
+        """Return the steps that are left."""
+        self._blocks.close_said()
+        return self._blocks.take()
+
     def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
         """Return the answer."""
         message = evolve(self._frame, content=self._blocks.content())

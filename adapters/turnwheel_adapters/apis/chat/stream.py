@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, final
 
 from attrs import evolve
@@ -81,6 +81,12 @@ class ChatDecoder(AnswerDecoder):
         if reason := text(choice, "finish_reason"):
             self._finish(reason)
         return self.blocks.take()
+
+    def close(self) -> Iterable[Started | Delta]:
+        """Return the steps that are left; the calls of a finished answer are whole, whether [DONE] came or not."""
+        if self.finished:
+            self._settle()
+        return super().close()
 
     def end(self, failure: Failure | None = None, *, aborted: bool = False) -> AssistantMessage:
         """Return the message."""
