@@ -42,6 +42,7 @@ EXAMPLES = """examples:
   turnwheel run "read README.md and tell me how long it is"
   turnwheel run --model scripted:answers.json --json=deltas "go on"
   git diff | turnwheel run -
+  turnwheel run --model anthropic/claude-sonnet-4-5 --allow edit,bash "make the failing test pass"
   turnwheel run --record run.jsonl "read README.md"; turnwheel explain run.jsonl
 """
 
