@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from tests.engine.recordings import CASES, record
-from turnwheel.recorded import Recording, read_recording
+from turnwheel.recorded import RecordedDecision, Recording, read_recording
 from turnwheel.table import dialect
 from turnwheel_diagrams.comparing import decisions_of, first_difference, in_words
 
@@ -34,6 +34,20 @@ class TestFirstDifference:
         assert (parting.a.machine, parting.guards) == ("loop", {"calls": (True, False)})
         before = [decisions_of(run(name))[: parting.index] for name in ("parallel tools", "follow-up")]
         assert [d.rule for d in before[0]] == [d.rule for d in before[1]]
+
+    def test_a_guard_alone(self) -> None:
+        """The same rule with another answer of a guard is a difference, too: something else was the case."""
+        a = run("follow-up")
+        index = next(at for at, each in enumerate(a.entries) if isinstance(each, RecordedDecision) and each.guards)
+        decision = a.entries[index]
+        assert isinstance(decision, RecordedDecision)
+        name, said = next(iter(decision.guards.items()))
+        other = evolve(decision, guards={**decision.guards, name: not said})
+        b = evolve(a, entries=(*a.entries[:index], other, *a.entries[index + 1 :]))
+        parting = first_difference(a, b)
+
+        assert parting is not None
+        assert (parting.a, parting.b, parting.guards) == (decision, other, {name: (said, not said)})
 
     def test_one_breaks_off(self) -> None:
         """Where one run is the beginning of another, it is the one without a decision."""
