@@ -240,6 +240,20 @@ class TestEachRule:
         assert (first.content, second.content) == ((TextContent("one"),), (TextContent("two"),))
         assert first.tool_call_id == "a" != second.tool_call_id
 
+    def test_a_result_of_a_later_call(self) -> None:
+        """A call without a result does not take that of a later call with the same id."""
+        said = fitted([own(CALL), own(CALL), ToolResultMessage("a", "t", "of the second")], ANTHROPIC)
+
+        assert [text.text for message in said for text in _texts_of(message)] == [NO_RESULT, "of the second"]
+
+    def test_an_id_that_another_call_has(self) -> None:
+        """An id that has to be made valid leaves alone what is the valid id of another call."""
+        said = fitted([own(ToolCall("a b", "t"), ToolCall("a_b", "t"))], ANTHROPIC)
+
+        assert isinstance(said[0], AssistantMessage)
+        first, second = said[0].tool_calls
+        assert second.id == "a_b" != first.id
+
     @pytest.mark.parametrize(
         ("name", "id_", "sent"),
         [
@@ -273,7 +287,7 @@ class TestEachRule:
         """Thinking of another model is text where it can be read, and all signatures go."""
         content = (
             ThinkingContent("hm", "sealed"),
-            ThinkingContent("", "opaque", redacted=True),
+            ThinkingContent("hidden", "opaque", redacted=True),
             TextContent("so", "sealed"),
             evolve(CALL, thought_signature="sealed"),
         )

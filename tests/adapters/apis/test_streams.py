@@ -290,6 +290,20 @@ class TestAnthropic:
         assert message.tool_calls == (ToolCall("t", "add", {"a": 1}),)
         assert message.stop_reason == "toolUse"
 
+    def test_blocks_of_others(self) -> None:
+        """What comes of a block that is not known is no text of the answer."""
+        message = answer(
+            "anthropic-messages",
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "server_thing"}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hidden"}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "shown"}},
+            {"type": "message_stop"},
+        )
+
+        assert message.text == "shown"
+
     def test_events_of_others(self) -> None:
         """Pings, marks of proxies and events that nobody knows are passed over, even where they are no JSON."""
         decoder = decoder_of("anthropic-messages")
@@ -308,6 +322,47 @@ class TestAnthropic:
         )
 
         assert (message.tool_calls, message.stop_reason) == ((), "length")
+
+
+class TestResponses:
+    def test_parts_of_a_summary(self) -> None:
+        """The parts of a summary are set off by an empty line."""
+        deltas = [(0, "first "), (0, "part"), (1, "second")]
+        message = answer(
+            "openai-responses",
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "reasoning", "id": "rs"}},
+            *(
+                {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": at, "delta": text}
+                for at, text in deltas
+            ),
+            {"type": "response.completed", "response": {"status": "completed"}},
+        )
+
+        assert [t.thinking for t in message.content if isinstance(t, ThinkingContent)] == ["first part\n\nsecond"]
+
+    def test_an_id_that_is_made_up(self) -> None:
+        """A call without an id gets one that no call of the conversation has."""
+        said = AssistantMessage((ToolCall("call_1|fc_1", "add"),))
+        target = Target("p", "m", "openai-responses", "http://localhost")
+        decoder = api_of("openai-responses").decoder(ModelRequest("m", messages=[said]), target)
+        item = {"type": "function_call", "name": "add", "arguments": "{}"}
+        for event in (
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": {"status": "completed"}},
+        ):
+            decoder.feed(ServerEvent("message", json.dumps(event)))
+
+        (call,) = decoder.end().tool_calls
+        assert call.id not in ("", "call_1")
+
+
+class TestGemini:
+    def test_kinds_in_turns(self) -> None:
+        """A new block begins wherever the kind of part changes."""
+        parts = [{"text": "A"}, {"text": "B", "thought": True}, {"text": "C"}, {"text": "D"}]
+        message = answer("google-gemini", {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
+
+        assert [getattr(block, "text", getattr(block, "thinking", "")) for block in message.content] == ["A", "B", "CD"]
 
 
 class TestCost:
